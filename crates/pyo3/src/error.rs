@@ -135,7 +135,7 @@ impl Failure {
             }
             store::Error::Limit { .. } => Kind::Limit,
             store::Error::Busy | store::Error::BusyTimeout { .. } => Kind::Busy,
-            store::Error::Poisoned => Kind::Io,
+            store::Error::Poisoned | store::Error::Replaced { .. } => Kind::Io,
             store::Error::Exists(_) => Kind::Exists,
             store::Error::ReadOnly | store::Error::NoSuchSnapshot(_) | store::Error::Invalid(_) => Kind::Invalid,
             store::Error::Cancelled => Kind::Cancelled,

@@ -504,7 +504,7 @@ impl WriteArena {
     }
 
     fn within(&self, extent: Extent) -> Result<()> {
-        if extent.start < FIRST_UNIT || extent.end() * UNIT > self.arena.len() || extent.units == 0 {
+        if extent.start < FIRST_UNIT || extent.units == 0 || !self.arena.has(extent.end() * UNIT) {
             return Err(outside(extent.start));
         }
         Ok(())

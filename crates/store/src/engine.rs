@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};
@@ -29,6 +30,8 @@ pub(crate) struct Engine {
     pub(crate) watcher: OnceLock<Watcher>,
     writer_lock: WriterLock,
     is_poisoned: AtomicBool,
+    /// Why nothing more is written, if not because a write failed.
+    replaced: OnceLock<Error>,
     /// The number of the last checkpoint. Locked while a checkpoint is made.
     pub(crate) checkpoints: Mutex<u64>,
     /// Locked while the store is compacted.
@@ -57,6 +60,7 @@ impl Engine {
             watcher: OnceLock::new(),
             writer_lock: WriterLock::default(),
             is_poisoned: AtomicBool::new(false),
+            replaced: OnceLock::new(),
             checkpoints: Mutex::new(checkpoint),
             compaction: Mutex::default(),
             is_due: Arc::default(),
@@ -67,6 +71,11 @@ impl Engine {
     #[inline]
     pub(crate) fn lock_state(&self) -> Result<Box<State>> {
         if self.is_follower { Err(Error::ReadOnly) } else { Ok(self.writer_lock.acquire()) }
+    }
+
+    /// Like [`lock_state`](Self::lock_state), but waits at most until then, and returns `None` if it is not free by then.
+    pub(crate) fn lock_state_until(&self, until: Instant) -> Result<Option<Box<State>>> {
+        if self.is_follower { Err(Error::ReadOnly) } else { Ok(self.writer_lock.acquire_until(until)) }
     }
 
     /// Like [`lock_state`](Self::lock_state), but goes before all other waiting threads.
@@ -109,9 +118,26 @@ impl Engine {
             return Err(Error::ReadOnly);
         }
         if self.is_poisoned() {
-            return Err(Error::Poisoned);
+            return Err(self.poisoned());
         }
         Ok(())
+    }
+
+    /// Why nothing more is written.
+    #[cold]
+    pub(crate) fn poisoned(&self) -> Error {
+        self.replaced.get().cloned().unwrap_or(Error::Poisoned)
+    }
+
+    /// Checks that the data file and the lock file are still where they were, and poisons the store if not.
+    pub(crate) fn check_place(&self) -> Result<()> {
+        self.readers.check_place().inspect_err(|error| self.poison_by(error))
+    }
+
+    /// From here on, writes fail with this error.
+    pub(crate) fn poison_by(&self, error: &Error) {
+        self.replaced.get_or_init(|| error.clone());
+        self.poison();
     }
 
     /// Updates the length of the area to the one that the writing process has published.

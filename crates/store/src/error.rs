@@ -38,12 +38,17 @@ pub enum Error {
     },
     /// Another process or transaction has the store open in a way that excludes this call.
     Busy,
-    /// Another process wrote to the store for longer than [`Options::busy_timeout`](crate::Options::busy_timeout).
+    /// Another process kept the store locked for longer than [`Options::busy_timeout`](crate::Options::busy_timeout).
     BusyTimeout {
         /// How long this process waited.
         waited: Duration,
         /// The number of the other process, as the operating system counts; 0 if unknown.
         process: u32,
+    },
+    /// A file of the store was removed while the store was open, or another file has taken its place.
+    Replaced {
+        /// The name of the file.
+        path: PathBuf,
     },
     /// The store was opened read-only.
     ReadOnly,
@@ -93,9 +98,18 @@ impl fmt::Display for Error {
             Self::Io { op, path, source } => write!(f, "cannot {op} {}: {source}", path.display()),
             Self::Limit { what, limit } => write!(f, "{what} is more than {limit}"),
             Self::Busy => write!(f, "another process has the store open"),
-            Self::BusyTimeout { waited, process } => {
-                write!(f, "process {process} has been writing to the store for more than {waited:?}: try again later")
+            Self::BusyTimeout { waited, process: 0 } => {
+                write!(f, "another process has kept the store locked for more than {waited:?}: try again later")
             }
+            Self::BusyTimeout { waited, process } => {
+                write!(f, "process {process} has kept the store locked for more than {waited:?}: try again later")
+            }
+            Self::Replaced { path } => write!(
+                f,
+                "{} was removed or replaced while the store was open, so nothing more is written: end all processes that have the \
+                 store open, and open it again (what they still read can be saved by a backup before)",
+                path.display()
+            ),
             Self::ReadOnly => write!(f, "the store was opened read-only"),
             Self::Poisoned => {
                 write!(f, "an earlier write failed, so nothing more is written: open the store again")

@@ -50,7 +50,10 @@ impl IdleView {
         let Some(shared) = storage.shared_for_readers(SHARED_LEN)? else { return Ok(None) };
         let header = newest_header(arena)?;
         // The table may belong to another version of the format, or there may be too many readers.
-        let held = Readers::new(shared).and_then(|readers| readers.hold(&header.root, file_bytes));
+        let held = Readers::new(shared).and_then(|readers| {
+            readers.attach(storage, view.data()?.file_number(), [0; 2])?;
+            readers.hold(&header.root, file_bytes)
+        });
         let Ok(held) = held else { return Ok(None) };
         view.let_writers_in()?;
         Ok(Some(Self { view, checkpoint: header.number, exclusion: Mutex::default(), _held: held }))

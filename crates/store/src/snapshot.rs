@@ -33,6 +33,11 @@ impl Snapshot {
         Self { root, view: None, is_view: false, pin, engine }
     }
 
+    /// The value of its commit in the table of readers.
+    pub(crate) fn pin_value(&self) -> u64 {
+        self.pin.value()
+    }
+
     /// A snapshot of a transaction. The pin holds the commit before it.
     pub(crate) fn in_transaction(engine: Arc<Engine>, pin: Arc<Pin>, view: OpenView) -> Self {
         Self { root: view.roots.root, view: Some(Arc::new(view)), is_view: true, pin, engine }

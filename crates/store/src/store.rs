@@ -1,6 +1,7 @@
 //! The handle to an open store.
 
 use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::commits::Background;
 use crate::engine::Engine;
@@ -10,6 +11,9 @@ use crate::root::Root;
 use crate::snapshot::Snapshot;
 use crate::transaction::Transaction;
 use crate::writer::PublishedCommit;
+
+/// A wait for a commit looks for one at this interval, in case the writer was killed before it woke the waiting threads.
+const WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// An ordered key-value store in a file: named trees, transactions over all of them, and snapshots.
 ///
@@ -83,6 +87,59 @@ impl Store {
         let writer_use = self.engine.try_use_writer()?;
         let state = self.engine.try_lock_state().ok_or(Error::Busy)?;
         Ok(Transaction::new(Arc::clone(&self.engine), state, self.engine.options.durability).with_use(writer_use))
+    }
+
+    /// Begins a write transaction, and waits at most this long for other transactions, of this process and of others.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] after this time; otherwise the same as [`begin`](Self::begin).
+    pub fn begin_within(&self, wait: Duration) -> Result<Transaction> {
+        self.engine.check_writable()?;
+        let Some(until) = Instant::now().checked_add(wait) else { return self.begin() };
+        let writer_use = self.engine.use_writer_within(wait)?;
+        let state = self.engine.lock_state_until(until)?.ok_or(Error::Busy)?;
+        Ok(Transaction::new(Arc::clone(&self.engine), state, self.engine.options.durability).with_use(writer_use))
+    }
+
+    /// Waits until the last commit is later than the one numbered `after`, at most this long, and returns its snapshot if it is. The
+    /// commits of other processes count, except for a store that was opened read-only while no process had it open for writing.
+    ///
+    /// ```
+    /// # fn main() -> lath_store::Result<()> {
+    /// # use std::time::Duration;
+    /// let store = lath_store::Options::new().open_in_memory()?;
+    /// assert!(store.wait_for_commit(0, Duration::from_millis(1))?.is_none());
+    /// let mut transaction = store.begin()?;
+    /// transaction.tree("people")?.put(b"ada", b"1815")?;
+    /// transaction.commit()?;
+    /// assert!(store.wait_for_commit(0, Duration::from_secs(1))?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The same as [`snapshot`](Self::snapshot).
+    pub fn wait_for_commit(&self, after: u64, wait: Duration) -> Result<Option<Snapshot>> {
+        let started = Instant::now();
+        loop {
+            let snapshot = self.snapshot()?;
+            if snapshot.sequence() > after {
+                return Ok(Some(snapshot));
+            }
+            let value = snapshot.pin_value();
+            // It must not hold its nodes for that long.
+            drop(snapshot);
+            let left = wait.saturating_sub(started.elapsed());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            if self.engine.options.read_only && !self.engine.is_follower {
+                // This view stays as it is.
+                std::thread::sleep(left);
+                continue;
+            }
+            self.engine.readers.wait_for_other(value, left.min(WAIT_MAX));
+        }
     }
 
     /// Takes a snapshot of the last commit.

@@ -21,17 +21,47 @@ impl Engine {
     /// [`Error::BusyTimeout`], or why the newest state cannot be read.
     pub(crate) fn use_writer(self: &Arc<Self>) -> Result<WriterUse> {
         let Some(lock) = &self.process_lock else { return Ok(WriterUse::PERMANENT) };
-        let until = Instant::now().checked_add(lock.timeout);
+        self.wait_for_use(lock, lock.timeout, None)
+    }
+
+    /// Like [`use_writer`](Self::use_writer), but waits at most this long, also for other threads.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`] after this time.
+    pub(crate) fn use_writer_within(self: &Arc<Self>, wait: Duration) -> Result<WriterUse> {
+        let Some(lock) = &self.process_lock else { return Ok(WriterUse::PERMANENT) };
+        self.wait_for_use(lock, wait, Some(wait)).map_err(|error| match error {
+            Error::BusyTimeout { .. } => Error::Busy,
+            error => error,
+        })
+    }
+
+    /// Waits for other processes for `wait`, and for other threads of this process for `own_wait`, or without a limit.
+    fn wait_for_use(
+        self: &Arc<Self>,
+        lock: &ProcessLock,
+        wait: Duration,
+        own_wait: Option<Duration>,
+    ) -> Result<WriterUse> {
+        let started = Instant::now();
         let mut holding = lock.holding();
         while !self.begin_use(lock, &mut holding) {
             if holding.is_held {
                 holding.sleepers += 1;
-                holding = lock.is_idle.wait(holding).unwrap_or_else(PoisonError::into_inner);
+                let left = own_wait.map(|wait| wait.saturating_sub(started.elapsed()));
+                holding = match left {
+                    Some(left) => lock.is_idle.wait_timeout(holding, left).unwrap_or_else(PoisonError::into_inner).0,
+                    None => lock.is_idle.wait(holding).unwrap_or_else(PoisonError::into_inner),
+                };
                 holding.sleepers -= 1;
+                if left.is_some_and(|left| left.is_zero()) {
+                    return Err(Error::Busy);
+                }
             } else {
-                let left = until.map_or(lock.timeout, |until| until.saturating_duration_since(Instant::now()));
+                let left = wait.saturating_sub(started.elapsed());
                 self.take(lock, &mut holding, left).map_err(|error| match error {
-                    Error::Busy => Error::busy(lock.timeout, lock.words.holder()),
+                    Error::Busy => Error::busy(wait, lock.words.holder()),
                     error => error,
                 })?;
                 // The one who waits next gets the lock after this transaction.
@@ -81,10 +111,24 @@ impl Engine {
 
     /// Takes the lock from another process, and gets the newest state.
     fn take(self: &Arc<Self>, lock: &ProcessLock, holding: &mut Holding, timeout: Duration) -> Result<()> {
-        self.acquire(lock, timeout)?;
-        let restored = self
-            .restore(lock, holding)
-            .and_then(|is_restored| if is_restored { Ok(()) } else { recovery::recover_again(self) });
+        let is_check_due = holding.is_check_due();
+        self.acquire(lock, timeout, is_check_due)?;
+        let mut logs = Ok(());
+        if is_check_due {
+            logs = self.log.check_place();
+            holding.checked = Instant::now();
+        }
+        let restored = self.restore(lock, holding).and_then(|is_restored| match (is_restored, logs) {
+            (true, Ok(())) => Ok(()),
+            (false, Ok(())) => {
+                // The log that is about to be replayed must be the one of the killed process.
+                lock.words.check_place().and_then(|()| self.log.check_place())?;
+                recovery::recover_again(self)
+            }
+            // Later commits would be in logs that no process finds. The data file can have those so far.
+            (true, Err(error)) => self.checkpoint().and(Err(error)),
+            (false, Err(error)) => Err(error),
+        });
         self.end_take(lock, holding, restored)
     }
 
@@ -92,7 +136,7 @@ impl Engine {
     pub(crate) fn take_to_close(&self) -> bool {
         let Some(lock) = &self.process_lock else { return true };
         let mut holding = lock.holding();
-        if !holding.is_held && self.acquire(lock, Duration::ZERO).is_ok() {
+        if !holding.is_held && self.acquire(lock, Duration::ZERO, true).is_ok() {
             let restored = self.restore(lock, &mut holding);
             let restored = restored.and_then(|is_restored| is_restored.then_some(()).ok_or(Error::Busy));
             // Otherwise the next opening recovers the store.
@@ -107,6 +151,7 @@ impl Engine {
             drop(self.try_lock_state());
             // No process writes after an error that leaves the contents of the disk unknown, until the store is opened again.
             if !self.is_poisoned() {
+                lock.set_held(holding, false);
                 let _ = self.arena.data().unlock_contents().and_then(|()| lock.words.release());
                 return Err(error);
             }
@@ -116,11 +161,11 @@ impl Engine {
         if let Some(watcher) = self.watcher.get() {
             watcher.lock_taken();
         }
-        if self.is_poisoned() { Err(Error::Poisoned) } else { Ok(()) }
+        if self.is_poisoned() { Err(self.poisoned()) } else { Ok(()) }
     }
 
-    /// Locks out other writers, and then readers that keep writers out.
-    fn acquire(&self, lock: &ProcessLock, timeout: Duration) -> Result<()> {
+    /// Locks out other writers, and then readers that keep writers out. Compares the files with their names if `checks_place`.
+    fn acquire(&self, lock: &ProcessLock, timeout: Duration, checks_place: bool) -> Result<()> {
         let started = Instant::now();
         if !lock.words.acquire(timeout)? {
             return Err(Error::Busy);
@@ -133,12 +178,18 @@ impl Engine {
             thread::sleep(READERS_INTERVAL);
         };
         match locked {
-            Ok(true) => Ok(()),
+            Ok(true) => {}
             locked => {
                 let released = lock.words.release();
-                locked.and(released).and(Err(Error::Busy))
+                return locked.and(released).and(Err(Error::Busy));
             }
         }
+        if checks_place && let Err(error) = lock.words.check_place() {
+            let _ = self.arena.data().unlock_contents().and_then(|()| lock.words.release());
+            return Err(error);
+        }
+        lock.begin_take();
+        Ok(())
     }
 
     /// Gets the newest state, unless the store has to be recovered: then returns `false`. Counts that the lock was taken.

@@ -4,7 +4,6 @@ use std::fs;
 use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
@@ -25,9 +24,6 @@ use crate::row::key::{Key, Keys};
 use crate::row::{TableSchema, cluster_ids};
 use crate::view::{Engine, database_path, store_path};
 use crate::write::{MergeCounts, MergeWhen, OpenWrite, Transaction, UpdateCounts};
-
-/// Time between two looks for a commit.
-const POLL: Duration = Duration::from_millis(10);
 
 /// A table with a primary key: a folder with one store and Parquet files.
 ///
@@ -283,6 +279,8 @@ impl Table {
     pub fn wait_for_commit(&self, after: u64, wait: Duration) -> Result<Option<Snapshot>> {
         let start = Instant::now();
         loop {
+            // Commits of other tables count too.
+            let seen = self.engine.store.snapshot()?.sequence();
             let snapshot = self.snapshot()?;
             if snapshot.version() > after {
                 return Ok(Some(snapshot));
@@ -291,7 +289,7 @@ impl Table {
             if left.is_zero() {
                 return Ok(None);
             }
-            thread::sleep(left.min(POLL));
+            self.engine.store.wait_for_commit(seen, left)?;
         }
     }
 

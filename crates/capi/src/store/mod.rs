@@ -241,7 +241,7 @@ impl From<Error> for Failure {
         let status = match &error {
             Error::Corrupt { .. } => Status::Corrupt,
             Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => Status::NotFound,
-            Error::Io { .. } | Error::Poisoned => Status::Io,
+            Error::Io { .. } | Error::Poisoned | Error::Replaced { .. } => Status::Io,
             Error::Limit { .. } => Status::Limit,
             Error::Busy | Error::BusyTimeout { .. } => Status::Busy,
             Error::Exists(_) => Status::Exists,

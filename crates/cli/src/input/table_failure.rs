@@ -9,9 +9,10 @@ pub(crate) fn table_failure(error: Error) -> Failure {
     let text = error.to_string();
     match error {
         Error::Store { source } => match source {
-            lath_store::Error::Io { .. } | lath_store::Error::Busy | lath_store::Error::BusyTimeout { .. } => {
-                Failure::Io(text)
-            }
+            lath_store::Error::Io { .. }
+            | lath_store::Error::Busy
+            | lath_store::Error::BusyTimeout { .. }
+            | lath_store::Error::Replaced { .. } => Failure::Io(text),
             lath_store::Error::Corrupt { .. } => Failure::Corrupt(text),
             lath_store::Error::Internal(_) => Failure::Internal(text),
             lath_store::Error::Cancelled => Failure::Interrupted,

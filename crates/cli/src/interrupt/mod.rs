@@ -11,6 +11,7 @@
 //! | though it was ignored when the process began (`nohup`) | nothing |
 //!
 //! Ending by the signal, rather than with an exit code, tells a shell that its loop or script should end too.
+//! SIGXFSZ is ignored, so that a file that becomes too long is an error.
 //! SIGKILL cannot be handled: the next run that writes the same output removes the temporary files.
 
 #[cfg(unix)]
@@ -46,6 +47,8 @@ pub(crate) fn uncommitted() -> &'static UncommittedFiles {
 
 /// Starts the thread that waits for signals. It has to be the first thread to start: threads inherit blocked signals.
 pub(crate) fn install() {
+    #[cfg(unix)]
+    signals::ignore_file_limits();
     #[cfg(unix)]
     if let Some(signals) = Signals::block() {
         let spawned = std::thread::Builder::new().name("signals".to_owned()).spawn(move || handle(&signals));

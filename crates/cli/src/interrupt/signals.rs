@@ -42,6 +42,12 @@ impl Signals {
     }
 }
 
+/// Makes writes past the allowed length of files (`ulimit -f`) errors, as on a full disk, instead of the end of the process.
+pub(super) fn ignore_file_limits() {
+    // SAFETY: ignoring a signal runs no code of this process. If it fails, the signal does what it does by default.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// Ends the process as `signal` does by default.
 pub(super) fn end_by(signal: libc::c_int) -> ! {
     let mut set = empty_set();

@@ -449,3 +449,23 @@ fn an_import_that_is_interrupted_leaves_no_file() {
     }
     assert_eq!(lath(["table", "count", shop, "--table", "one"]).text(0), "2000\n");
 }
+
+#[test]
+fn compaction_that_waits_for_another_process_ends_at_the_first_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap().join("store");
+    let store = lath_store::Store::open(&path).unwrap();
+    for (name, number) in signals() {
+        let mut child =
+            Command::new(BINARY).args(["kv", "compact"]).arg(&path).args(["--wait", "600"]).spawn().unwrap();
+        let start = Instant::now();
+        while !lath_store::store_users(&path).iter().any(|user| user.process == child.id()) {
+            assert!(start.elapsed() < Duration::from_secs(60), "it does not open the store");
+            sleep(Duration::from_millis(2));
+        }
+        send(&child, name);
+        assert_eq!(wait(&mut child).signal(), Some(number));
+    }
+    drop(store);
+    assert_eq!(lath(["kv", "compact", path.to_str().unwrap()]).code, 0);
+}

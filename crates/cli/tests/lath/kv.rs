@@ -395,3 +395,61 @@ fn a_command_waits_for_another_process_as_long_as_it_is_told() {
 fn open_database(folder: &str) -> lath_table::Database {
     lath_table::Database::open(folder, lath_table::TableOptions::new()).unwrap()
 }
+
+#[test]
+fn repair_names_the_process_that_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = build(folder.path(), "store", false);
+    let writer = lath_store::Store::open(&store).unwrap();
+    let run = lath(["kv", "repair", &store, &path_in(&folder, "copy"), "--wait", "0"]);
+    let process = format!("process {}", std::process::id());
+    assert!(run.code == 4 && run.stderr.contains(&store) && run.stderr.contains(&process), "{}", run.stderr);
+    drop(writer);
+    assert_eq!(lath(["kv", "repair", &store, &path_in(&folder, "copy")]).code, 0);
+}
+
+#[test]
+fn removed_data_file_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = build(folder.path(), "store", false);
+    let options = lath_store::Options::new().busy_timeout(lath_store::Options::USUAL_BUSY_TIMEOUT);
+    let writer = options.open(&store).unwrap();
+    fs::rename(&store, path_in(&folder, "away")).unwrap();
+    for command in [["kv", "get", &store, "a"], ["kv", "del", &store, "a"]] {
+        let run = lath(command);
+        assert!(run.code == 4 && run.stderr.contains("was removed or replaced"), "{}", run.stderr);
+    }
+    fs::rename(path_in(&folder, "away"), &store).unwrap();
+    assert_eq!(lath(["kv", "check", &store]).code, 0);
+    drop(writer);
+}
+
+#[cfg(unix)]
+#[test]
+fn file_that_may_not_become_longer_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = path_in(&folder, "store");
+    assert_eq!(lath(["kv", "put", &store, "first", "value"]).code, 0);
+    let line = format!("{{\"key\": \"NUMBER\", \"value\": \"{}\"}}\n", "v".repeat(10_000));
+    let lines: String = (0..3_000).map(|number| line.replace("NUMBER", &number.to_string())).collect();
+    fs::write(folder.path().join("lines.jsonl"), lines).unwrap();
+    let output = std::process::Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -f 8000 && exec \"$@\"",
+            "sh",
+            env!("CARGO_BIN_EXE_lath"),
+            "kv",
+            "load",
+            &store,
+            "lines.jsonl",
+        ])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{}: {errors}", output.status);
+    assert!(errors.contains("File too large"), "{errors}");
+    assert_eq!(lath(["kv", "get", &store, "first"]).text(0), "value\n");
+    assert_eq!(lath(["kv", "check", &store]).code, 0);
+}

@@ -33,6 +33,7 @@ fn work(signal: &Signal, engine: &Weak<Engine>) {
         let _ = match due {
             DueWork::Checkpoint => make_due_checkpoint(&engine),
             DueWork::Visits => visit(signal, &engine),
+            DueWork::FileCheck => check_files(&engine),
         };
     }
 }
@@ -55,6 +56,18 @@ fn visit(signal: &Signal, engine: &Arc<Engine>) -> Result<()> {
     let is_due = engine.is_checkpoint_due(&state);
     engine.unlock_state(state);
     if is_due && !signal.interrupts_visits() { engine.checkpoint() } else { Ok(()) }
+}
+
+/// Checks that the files are still where they were. If they are not, later commits would be lost, so nothing more is written.
+fn check_files(engine: &Arc<Engine>) -> Result<()> {
+    // A process that takes the lock checks them by itself.
+    let Some(_use) = engine.use_held_writer() else { return Ok(()) };
+    engine.check_place()?;
+    let Err(error) = engine.log.check_place() else { return Ok(()) };
+    // The data file has all commits, once there is a checkpoint.
+    let saved = engine.checkpoint();
+    engine.poison_by(&error);
+    saved.and(Err(error))
 }
 
 impl Drop for Background {

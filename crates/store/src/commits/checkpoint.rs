@@ -47,8 +47,10 @@ impl Engine {
     fn make_checkpoint(&self, shorten: bool) -> Result<()> {
         let mut number = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_poisoned() {
-            return Err(Error::Poisoned);
+            return Err(self.poisoned());
         }
+        // A file that was removed gets no checkpoint, because the log may be all that is left.
+        self.check_place()?;
         self.visit_removed_subtrees(|| false)?;
         let mut state = self.lock_state_first()?;
         let is_shorter = shorten && self.trim_tail(&mut state);
@@ -178,6 +180,8 @@ impl Engine {
         let Some(state) = self.try_lock_state() else { return Ok(()) };
         self.unlock_state(state);
         self.checkpoint()?;
+        // Without the logs, the checkpoint has everything, and the next opening makes others.
+        self.log.check_place()?;
         let mut number = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(mut state) = self.try_lock_state() else { return Ok(()) };
         let header = self.write_free_map(&mut state, *number + 1)?;

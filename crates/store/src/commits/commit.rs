@@ -65,6 +65,7 @@ impl Engine {
         // From here on nothing fails: the commit exists.
         let has_removed = !state.writer.removed_subtrees.is_empty();
         self.make_newest(state, root, record, named);
+        self.is_due.raise_file_check();
         if self.is_checkpoint_due(state) {
             self.is_due.raise();
         }
@@ -75,7 +76,8 @@ impl Engine {
         Ok(UnfinishedCommit { sync: position.filter(|_| durability == Durability::Sync), gap })
     }
 
-    /// Turns the changes of a replay, up to the commit numbered `sequence`, into the newest commit.
+    /// Turns the changes of a replay, up to the commit numbered `sequence`, into the newest commit. Readers do not get it: until the
+    /// end of the replay, the commit that was published last is newer.
     pub(crate) fn commit_replayed(
         &self,
         state: &mut State,
@@ -85,21 +87,41 @@ impl Engine {
         sequence: u64,
     ) -> Result<()> {
         let (root, record) = new_root(state, trees, snapshots, sequence)?;
-        self.make_newest(state, root, record, named);
+        self.replace_newest(state, root, record, named);
         Ok(())
     }
 
+    /// Makes a commit the newest, and publishes it.
     pub(crate) fn make_newest(&self, state: &mut State, root: Root, record: u64, named: &[NamedChange]) {
+        self.publish(root, record, state.writer.space.end());
+        self.replace_newest(state, root, record, named);
+        self.readers.wake_watchers();
+    }
+
+    /// Publishes the newest commit at the end of a replay.
+    pub(crate) fn publish_newest(&self, state: &mut State) {
+        self.publish(state.root, state.record, state.writer.space.end());
+        self.reclaim_or_poison(state);
+        self.readers.wake_watchers();
+    }
+
+    fn publish(&self, root: Root, record: u64, end: u64) {
+        self.readers.publish(PublishedCommit::table_value(record, root.sequence), end * UNIT);
+    }
+
+    fn replace_newest(&self, state: &mut State, root: Root, record: u64, named: &[NamedChange]) {
         (state.root, state.record) = (root, record);
-        let value = PublishedCommit::table_value(record, root.sequence);
-        state.published.push(PublishedCommit { value, root });
-        self.readers.publish(value, state.writer.space.end() * UNIT);
+        state.published.push(PublishedCommit { value: PublishedCommit::table_value(record, root.sequence), root });
         update_named(&mut state.named, named, root.generation);
         debug_assert!(
             named.is_empty() || state.named.len() > 64 || is_as_named(state),
             "the list of named snapshots differs from their tree"
         );
-        // The commit exists. If damage keeps space from being freed, nothing more is written.
+        self.reclaim_or_poison(state);
+    }
+
+    /// Frees what no commit needs any more. The newest commit exists: if damage keeps space from being freed, nothing more is written.
+    fn reclaim_or_poison(&self, state: &mut State) {
         if state.reclaim(&self.readers).is_err() {
             self.poison();
         }

@@ -1,3 +1,4 @@
+#![cfg_attr(target_os = "linux", expect(unsafe_code, reason = "renameat2 is a call into the C library"))]
 //! The target of a backup or repair: a new store that appears once it is complete.
 
 use std::ffi::OsString;
@@ -124,6 +125,14 @@ impl Drop for CopyTarget {
 
 /// Renames a file without replacing another.
 fn put_in_place(from: &Path, to: &Path) -> Result<()> {
+    match rename_new(from, to) {
+        Ok(()) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(Error::Exists(to.display().to_string()));
+        }
+        // The system or the file system cannot.
+        Err(_) => {}
+    }
     let linked = match fs::hard_link(from, to) {
         // Some file systems have no hard links. There, a file that appears between these two steps is replaced.
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists && fs::symlink_metadata(to).is_err() => {
@@ -131,10 +140,31 @@ fn put_in_place(from: &Path, to: &Path) -> Result<()> {
         }
         linked => linked,
     };
-    match linked {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::Exists(to.display().to_string())),
-        linked => linked.map_err(Error::io("create", to)),
-    }
+    linked.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Error::Exists(to.display().to_string()),
+        _ => Error::io("create", to)(error),
+    })?;
+    // A store with two names is not opened for writing. If this fails, the other name goes with its folder.
+    let _ = fs::remove_file(from);
+    Ok(())
+}
+
+/// Renames a file in one step, which fails if the new name exists.
+#[cfg(target_os = "linux")]
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    use std::ffi::CString;
+    use std::os::unix::ffi::OsStrExt;
+
+    let [from, to] = [CString::new(from.as_os_str().as_bytes())?, CString::new(to.as_os_str().as_bytes())?];
+    let (here, flags) = (libc::AT_FDCWD, libc::RENAME_NOREPLACE);
+    // SAFETY: both texts end with 0 and live for the call, which only reads them.
+    let status = unsafe { libc::syscall(libc::SYS_renameat2, here, from.as_ptr(), here, to.as_ptr(), flags) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_new(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
 /// Removes leftovers, and creates a locked folder with a temporary name next to `path`.

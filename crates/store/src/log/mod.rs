@@ -132,6 +132,20 @@ impl Log {
         Ok(Self { files, store, has_pasts: version > 1, writer: Mutex::default(), group: GroupSync::default() })
     }
 
+    /// The numbers of its files.
+    pub(crate) fn file_numbers(&self) -> [u64; 2] {
+        [self.files[0].file_number(), self.files[1].file_number()]
+    }
+
+    /// Checks that its files are still where they were.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Replaced`].
+    pub(crate) fn check_place(&self) -> Result<()> {
+        self.files.iter().try_for_each(|file| file.check_place())
+    }
+
     fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -4,7 +4,7 @@ mod watcher;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) use self::watcher::Watcher;
 use crate::readers::LockWords;
@@ -34,12 +34,25 @@ pub(crate) struct Holding {
     pub(crate) taken: u64,
     /// Whether the lock could not be given away when another process wanted it.
     pub(crate) is_kept: bool,
+    /// When the files of the store were last compared with their names.
+    pub(crate) checked: Instant,
+}
+
+/// A process that took its turn this short a time ago does not compare the files with their names again: that takes some
+/// microseconds, and processes may take their turns tens of thousands of times a second.
+const CHECK_INTERVAL: Duration = Duration::from_millis(1);
+
+impl Holding {
+    /// Whether it is time to compare the files with their names.
+    pub(crate) fn is_check_due(&self) -> bool {
+        self.checked.elapsed() >= CHECK_INTERVAL
+    }
 }
 
 impl ProcessLock {
     /// The lock of a process that has taken it for the time `taken`.
     pub(crate) fn new(words: Arc<LockWords>, timeout: Duration, taken: u64) -> Self {
-        let holding = Holding { is_held: true, users: 0, sleepers: 0, taken, is_kept: false };
+        let holding = Holding { is_held: true, users: 0, sleepers: 0, taken, is_kept: false, checked: Instant::now() };
         Self { words, timeout, holding: Mutex::new(holding), is_idle: Condvar::new(), is_held: AtomicBool::new(true) }
     }
 
@@ -60,6 +73,12 @@ impl ProcessLock {
     pub(crate) fn set_held(&self, holding: &mut Holding, is_held: bool) {
         holding.is_held = is_held;
         self.is_held.store(is_held, Ordering::Release);
+    }
+
+    /// Called when this process has taken the lock, before it gets the newest state: from here on, the length of the area is the one that
+    /// this process has set, and not the one that was published.
+    pub(crate) fn begin_take(&self) {
+        self.is_held.store(true, Ordering::Release);
     }
 
     /// Returns whether this process has the lock. The answer may be old.

@@ -7,6 +7,10 @@
 //! | tries to lock, and waits for `releases` | sees `wanted` after a transaction, or when it is woken; unlocks; makes `releases` larger |
 //! | has the lock; `wanted` becomes 0; unlocks the place | waits for that place before it wants the lock again |
 //!
+//! A process in the place of the next one tries at least every five milliseconds, and counts its `attempts`. If they stay the same
+//! for long, the process was stopped. Then `stopped` becomes 1 more than them, and from then on processes do not wait for that place
+//! until there is another attempt.
+//!
 //! A process that is killed while it waits leaves `wanted` behind: the holder then releases the lock once for nothing, and
 //! `wanted` becomes 0 when it takes it again.
 
@@ -25,6 +29,36 @@ const RELEASES: usize = 17;
 
 /// A waiting process looks for the end of the holder, which wakes no thread, at this interval.
 const WAIT_INTERVAL: Duration = Duration::from_millis(5);
+
+/// A process in the place of the next one that has not tried for this long was stopped. If it only had no processor time, others
+/// get the lock before it.
+const STOPPED_AFTER: Duration = Duration::from_millis(100);
+
+/// The attempts of the process in the place of the next one, as another process sees them.
+#[derive(Debug, Default)]
+struct ObservedQueue {
+    attempts: u64,
+    since: Option<Instant>,
+}
+
+impl ObservedQueue {
+    /// Returns whether the process in the place of the next one was stopped.
+    fn is_stopped(&mut self, words: &Writers<AtomicU64>) -> bool {
+        let attempts = words.attempts.load(Ordering::Relaxed);
+        if words.stopped.load(Ordering::Relaxed) == attempts + 1 {
+            return true;
+        }
+        match self.since.filter(|_| self.attempts == attempts) {
+            Some(since) if since.elapsed() >= STOPPED_AFTER => {
+                words.stopped.store(attempts + 1, Ordering::Relaxed);
+                return true;
+            }
+            Some(_) => {}
+            None => (self.attempts, self.since) = (attempts, Some(Instant::now())),
+        }
+        false
+    }
+}
 
 /// The writer lock as one process sees it.
 #[derive(Debug)]
@@ -45,31 +79,36 @@ impl LockWords {
     pub(crate) fn acquire(&self, timeout: Duration) -> Result<bool> {
         let until = Instant::now().checked_add(timeout);
         let shared = self.memory.shared();
-        if !self.wait_until(until, || shared.try_lock_next())? {
-            return Ok(false);
-        }
-        let acquired = match shared.try_lock_writer() {
-            Ok(false) if !timeout.is_zero() => {
-                self.words().is_wanted.store(1, Ordering::SeqCst);
-                self.wait_until(until, || {
-                    // Again each time: the holder may have had a reason to keep the lock, which has passed.
-                    self.request();
-                    shared.try_lock_writer()
-                })
+        let (mut is_next, mut queue) = (false, ObservedQueue::default());
+        let acquired = self.wait_until(until, || {
+            is_next = is_next || shared.try_lock_next()?;
+            if is_next {
+                self.words().next.store(std::process::id().into(), Ordering::Relaxed);
+                self.words().attempts.fetch_add(1, Ordering::Relaxed);
+            } else if !queue.is_stopped(self.words()) {
+                return Ok(false);
             }
-            acquired => acquired,
-        };
-        self.words().is_wanted.store(0, Ordering::SeqCst);
-        let unlocked = shared.unlock_next();
-        shared.wake(RELEASES);
-        let acquired = acquired?;
-        if acquired {
+            let acquired = shared.try_lock_writer()?;
+            if !acquired && !timeout.is_zero() {
+                // Again each time: the holder may have had a reason to keep the lock, which has passed, and a process that got the
+                // lock before its turn has reset the mark.
+                self.words().is_wanted.store(1, Ordering::SeqCst);
+                self.request();
+            }
+            Ok(acquired)
+        });
+        if let Ok(true) = acquired {
             self.words().holder.store(std::process::id().into(), Ordering::Relaxed);
         }
-        unlocked.map(|()| acquired)
+        if is_next || matches!(acquired, Ok(true)) {
+            self.words().is_wanted.store(0, Ordering::SeqCst);
+        }
+        let unlocked = if is_next { shared.unlock_next() } else { Ok(()) };
+        shared.wake(RELEASES);
+        acquired.and_then(|acquired| unlocked.map(|()| acquired))
     }
 
-    fn wait_until(&self, until: Option<Instant>, attempt: impl Fn() -> Result<bool>) -> Result<bool> {
+    fn wait_until(&self, until: Option<Instant>, mut attempt: impl FnMut() -> Result<bool>) -> Result<bool> {
         loop {
             let releases = self.words().releases.load(Ordering::SeqCst) as u32;
             if attempt()? {
@@ -85,6 +124,7 @@ impl LockWords {
 
     /// Releases the lock, and wakes the process that waits for it.
     pub(crate) fn release(&self) -> Result<()> {
+        self.words().holder.store(0, Ordering::Relaxed);
         let unlocked = self.memory.shared().unlock_writer();
         self.words().releases.fetch_add(1, Ordering::SeqCst);
         self.memory.shared().wake(RELEASES);
@@ -123,9 +163,21 @@ impl LockWords {
         self.words().taken.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// The process that took the lock last.
+    /// The process that has the lock, or else the one that is to get it next; 0 if there is none.
     pub(crate) fn holder(&self) -> u32 {
-        self.words().holder.load(Ordering::Relaxed) as u32
+        match self.words().holder.load(Ordering::Relaxed) as u32 {
+            0 => self.words().next.load(Ordering::Relaxed) as u32,
+            holder => holder,
+        }
+    }
+
+    /// Checks that the files of the memory and of the data are still where they were.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Replaced`](crate::Error::Replaced).
+    pub(crate) fn check_place(&self) -> Result<()> {
+        self.memory.shared().check_place()
     }
 
     pub(crate) fn shared(&self) -> &dyn SharedMemory {

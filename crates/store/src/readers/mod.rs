@@ -1,16 +1,22 @@
 //! The table of readers: the current root and the pinned roots, in memory that all processes with the store open share.
 //!
 //! ```text
-//! byte     0  magic         "LathRdr3"; 0 in unused memory
+//! byte     0  magic         "LathRdr4"; 0 in unused memory
 //!          8  incarnations  the number of owners so far
 //!         16  high water    slots from this number on were never owned
 //!         64  current       the published root; 0 = none yet
 //!         72  data length   bytes of the data area that readers of the published root may access
+//!         80  watched       1 if threads wait for the next publication, otherwise 0
 //!        128  requests      the number of requests for the writer lock so far
 //!        136  releases      how often the writer lock was released
 //!        144  wanted        1 while a process waits for the writer lock, otherwise 0
 //!        152  taken         how often the writer lock was taken
-//!        160  holder        the process id of the process that took it last
+//!        160  holder        the process id of the process that has the writer lock; 0 = none
+//!        168  next          the process id of the process that got the place of the next one last
+//!        176  attempts      how often processes in that place have tried to take the writer lock
+//!        184  stopped       1 more than `attempts` was when the process in that place was found to be stopped
+//!        192  data file     the number of the data file that the table belongs to; 0 = not known yet
+//!        200  log files     the same for the two logs
 //!        256  slot 0
 //!        320  slot 1, and so on
 //!
@@ -61,13 +67,17 @@ pub(crate) use self::views::{OpenView, ViewRoots, Views};
 use crate::error::{Error, Result};
 use crate::node::Word;
 use crate::root::Root;
-use crate::storage::{MAX_PROCESSES, SharedMemory};
+use crate::storage::{MAX_PROCESSES, SharedMemory, Storage};
 
 /// Slots of a table of [`SHARED_LEN`]: the maximum number of concurrent pins over all processes.
 pub(crate) const SLOTS: usize = 4096;
 
 /// The number of bytes of shared memory to request.
 pub(crate) const SHARED_LEN: usize = protocol::SLOTS_AT + SLOTS * size_of::<protocol::Slot<AtomicU64>>();
+
+/// The place of the published root in the table. The lower half of the word differs between a root and the next one, whose
+/// record is elsewhere.
+const CURRENT: usize = 8;
 
 /// The unit of the data file's length in slots.
 const PIECE_BYTES: u64 = 1 << 16;
@@ -147,6 +157,21 @@ impl Readers {
     /// within the first `data_len` bytes of the data area. `data_len` may shrink only when no pinned root needs more.
     pub(crate) fn publish(&self, value: u64, data_len: u64) {
         self.table().publish(value, data_len);
+    }
+
+    /// Wakes the threads that wait for a publication. The writer calls this after it has published a root and scanned the pins.
+    #[inline]
+    pub(crate) fn wake_watchers(&self) {
+        if self.table().take_watch() {
+            self.part.memory.shared().wake(CURRENT);
+        }
+    }
+
+    /// Waits until another root than `value` is current, for at most `timeout`. May return early.
+    pub(crate) fn wait_for_other(&self, value: u64, timeout: Duration) {
+        if self.table().watch(value) {
+            self.part.memory.shared().wait(CURRENT, value as u32, timeout);
+        }
     }
 
     /// The published root, if there is one.
@@ -233,17 +258,44 @@ impl Readers {
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`] if a process was stopped in the middle of taking a snapshot, and stays there for seconds.
+    /// [`Error::BusyTimeout`] if a process was stopped in the middle of taking a snapshot, and stays there for seconds.
     /// Otherwise the same as [`release_dead`](Self::release_dead).
     pub(crate) fn take_over(&self) -> Result<()> {
+        let mut process = 0;
         for _ in 0..SETTLING_ROUNDS {
             self.release_dead()?;
-            if !self.table().is_unsettled() {
-                return Ok(());
+            match self.table().unsettled() {
+                Some(slot) => process = self.table().system_id(slot),
+                None => return Ok(()),
             }
             std::thread::sleep(SETTLING_PAUSE);
         }
-        Err(Error::Busy)
+        Err(Error::BusyTimeout { waited: SETTLING_ROUNDS * SETTLING_PAUSE, process })
+    }
+
+    /// Binds the table to the files with these numbers, as far as they exist, unless it is bound already.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Replaced`] if it is bound to other files: processes have the store open whose data file or logs were replaced.
+    pub(crate) fn attach(&self, storage: &dyn Storage, data: u64, logs: [u64; 2]) -> Result<()> {
+        let files = self.table().files();
+        let words = [&files.data, &files.logs[0], &files.logs[1]];
+        for (place, (word, number)) in words.into_iter().zip([data, logs[0], logs[1]]).enumerate() {
+            if number != 0 && !Table::attach(word, number) {
+                return Err(Error::Replaced { path: storage.file_name(place) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the files of the table and of the data are still where they were.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Replaced`].
+    pub(crate) fn check_place(&self) -> Result<()> {
+        self.part.memory.shared().check_place()
     }
 
     #[inline]

@@ -240,3 +240,30 @@ fn dead_pin_is_cleared_once_and_live_pin_never() {
         assert_eq!(writer.live.len(), 1);
     });
 }
+
+/// A reader that waits for the next root, and a writer that publishes it.
+fn waiting_reader_and_a_writer<W: Word + Default + Send + Sync + 'static>() {
+    let mut writer = Writer::new(3);
+    let store = Arc::new(Store::<W>::new(1, 3));
+    writer.commit(&store);
+    let first = writer.live[0];
+    let reader = {
+        let store = Arc::clone(&store);
+        thread::spawn(move || store.table().watch(first))
+    };
+    writer.commit(&store);
+    let wakes = store.table().take_watch();
+    let sleeps = reader.join().expect("the reader does not fail");
+    assert!(wakes || !sleeps, "the reader sleeps and is not woken");
+}
+
+#[test]
+fn waiting_reader_is_woken() {
+    check(waiting_reader_and_a_writer::<Right>);
+}
+
+#[test]
+#[should_panic(expected = "the reader sleeps and is not woken")]
+fn model_without_fences_lets_reader_sleep() {
+    check(waiting_reader_and_a_writer::<WithoutFences>);
+}

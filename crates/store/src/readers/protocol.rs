@@ -38,7 +38,7 @@
 use std::sync::atomic::Ordering;
 
 /// The magic number of tables with this layout.
-const MAGIC: u64 = u64::from_le_bytes(*b"LathRdr3");
+const MAGIC: u64 = u64::from_le_bytes(*b"LathRdr4");
 
 /// The offset of the slots, in bytes.
 pub(super) const SLOTS_AT: usize = 256;
@@ -117,6 +117,7 @@ struct Identity<W> {
 struct Publication<W> {
     current: W,
     data_len: W,
+    is_watched: W,
 }
 
 #[derive(Debug, Default)]
@@ -125,6 +126,15 @@ pub(super) struct Header<W> {
     identity: Identity<W>,
     published: Publication<W>,
     writers: Writers<W>,
+    files: Files<W>,
+}
+
+/// The numbers of the files that the table belongs to; 0 until a process has found the file.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub(super) struct Files<W> {
+    pub(super) data: W,
+    pub(super) logs: [W; 2],
 }
 
 /// Read by the writer after each transaction, and written when the writer lock passes to another process.
@@ -136,6 +146,9 @@ pub(super) struct Writers<W> {
     pub(super) is_wanted: W,
     pub(super) taken: W,
     pub(super) holder: W,
+    pub(super) next: W,
+    pub(super) attempts: W,
+    pub(super) stopped: W,
 }
 
 #[derive(Debug, Default)]
@@ -182,6 +195,16 @@ impl<'a, W: Word> Table<'a, W> {
         &self.header.writers
     }
 
+    /// Enters the number of a file that was found. Returns `false` if the table belongs to another file.
+    pub(super) fn attach(word: &W, number: u64) -> bool {
+        let entered = word.compare_exchange(0, number, Ordering::AcqRel, Ordering::Acquire);
+        entered.is_ok() || entered == Err(number)
+    }
+
+    pub(super) fn files(&self) -> &'a Files<W> {
+        &self.header.files
+    }
+
     pub(super) fn slot_count(&self) -> usize {
         self.slots.len()
     }
@@ -190,6 +213,26 @@ impl<'a, W: Word> Table<'a, W> {
     pub(super) fn publish(&self, value: u64, data_len: u64) {
         self.header.published.data_len.store(data_len, Ordering::Relaxed);
         self.header.published.current.store(value, Ordering::Release);
+    }
+
+    /// Requests that the next publication wakes this thread, and returns whether `value` is still current. The fence orders the request
+    /// before the load, as the writer's WF orders W1 before its load in [`take_watch`](Self::take_watch): one of the two sees the other.
+    pub(super) fn watch(&self, value: u64) -> bool {
+        self.header.published.is_watched.store(1, Ordering::SeqCst);
+        W::fence();
+        self.current() == value
+    }
+
+    /// Returns whether threads wait for a publication. Called after WF. Resets the request, so that one of a killed process is
+    /// answered once.
+    #[inline]
+    pub(super) fn take_watch(&self) -> bool {
+        let word = &self.header.published.is_watched;
+        let is_watched = word.load(Ordering::Relaxed) != 0;
+        if is_watched {
+            word.store(0, Ordering::SeqCst);
+        }
+        is_watched
     }
 
     #[inline]
@@ -259,10 +302,10 @@ impl<'a, W: Word> Table<'a, W> {
         self.slots[slot].settled.store(0, Ordering::Release);
     }
 
-    /// Returns whether a reader is between R2 and R4.
-    pub(super) fn is_unsettled(&self) -> bool {
+    /// A slot of a reader between R2 and R4, if there is one.
+    pub(super) fn unsettled(&self) -> Option<usize> {
         W::fence();
-        self.used().iter().any(|slot| {
+        self.used().iter().position(|slot| {
             let value = slot.value.load(Ordering::Acquire);
             value != 0 && slot.settled.load(Ordering::Acquire) != value
         })
@@ -322,7 +365,6 @@ impl<'a, W: Word> Table<'a, W> {
         self.slots[slot].system_id.store(id.into(), Ordering::Relaxed);
     }
 
-    #[cfg(test)]
     pub(super) fn system_id(&self, slot: usize) -> u32 {
         self.slots[slot].system_id.load(Ordering::Relaxed) as u32
     }

@@ -405,10 +405,10 @@ fn new_writer_waits_for_reader_taking_snapshot() {
     let (writer, reader) = (machine.start(), machine.start());
     writer.publish(7, 64);
     let pin = reader.pin().unwrap();
-    assert!(!writer.table().is_unsettled());
+    assert!(writer.table().unsettled().is_none());
     // The state in which the reader has stored a root and not yet checked that it is still current.
     writer.table().unsettle(pin.slot as usize);
-    assert!(writer.table().is_unsettled());
+    assert!(writer.table().unsettled().is_some());
     let settles = std::thread::spawn({
         let reader = Arc::clone(&reader);
         move || {
@@ -418,7 +418,7 @@ fn new_writer_waits_for_reader_taking_snapshot() {
         }
     });
     writer.take_over().unwrap();
-    assert!(settles.is_finished() || !writer.table().is_unsettled());
+    assert!(settles.is_finished() || writer.table().unsettled().is_none());
     settles.join().unwrap();
     let mut held = Vec::new();
     writer.pinned(&mut held);

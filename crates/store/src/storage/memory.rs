@@ -35,7 +35,7 @@ impl MemoryStorage {
     pub fn new(capacity_bytes: u64) -> Result<Self> {
         let map = anonymous(usize::try_from(capacity_bytes).unwrap_or(usize::MAX))?;
         Ok(Self {
-            data: Arc::new(MemoryData::new(MmapRaw::from(map), 0, None)),
+            data: Arc::new(MemoryData::new(MmapRaw::from(map), 0)),
             logs: [Arc::default(), Arc::default()],
             table: Arc::default(),
         })
@@ -144,13 +144,19 @@ pub(super) struct MemoryData {
     len: AtomicU64,
     /// Keeps the locked file that is mapped for as long as the area.
     _file: Option<Box<dyn Debug + Send + Sync>>,
+    file_number: u64,
 }
 
 impl MemoryData {
     /// Makes an area of the map, of which the first `len` bytes are in use. `len` is at most the map's length.
-    pub(super) fn new(map: MmapRaw, len: u64, file: Option<Box<dyn Debug + Send + Sync>>) -> Self {
+    pub(super) fn new(map: MmapRaw, len: u64) -> Self {
         let len = AtomicU64::new(len.min(map.len() as u64));
-        Self { map, len, _file: file }
+        Self { map, len, _file: None, file_number: 0 }
+    }
+
+    /// Keeps `file`, which is mapped, open as long as the area. `number` is its [number](Data::file_number).
+    pub(super) fn with_file(self, file: Box<dyn Debug + Send + Sync>, number: u64) -> Self {
+        Self { _file: Some(file), file_number: number, ..self }
     }
 }
 
@@ -167,6 +173,10 @@ unsafe impl Data for MemoryData {
 
     fn capacity(&self) -> u64 {
         self.map.len() as u64
+    }
+
+    fn file_number(&self) -> u64 {
+        self.file_number
     }
 
     unsafe fn set_len(&self, len: u64) -> Result<()> {

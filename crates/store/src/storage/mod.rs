@@ -11,6 +11,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,6 +97,16 @@ pub unsafe trait Storage: fmt::Debug + Send + Sync {
         Ok(true)
     }
 
+    /// The name of the data area (0) or of a log (1 and 2), for messages.
+    fn file_name(&self, place: usize) -> PathBuf {
+        PathBuf::from(["the data area", "the first log", "the second log"].get(place).copied().unwrap_or_default())
+    }
+
+    /// Returns whether the data area has another name, by which other processes would find other logs and another lock.
+    fn has_other_name(&self) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Returns the lengths of the data area and the logs. Creates none of them.
     fn lengths(&self) -> Result<Lengths> {
         let logs = [self.log(0)?.len()?, self.log(1)?.len()?];
@@ -166,6 +177,11 @@ pub unsafe trait Data: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// A number that tells the file from all others, also from one that has taken its name; 0 if the area is no file.
+    fn file_number(&self) -> u64 {
+        0
+    }
+
     /// Makes all writes before the call durable.
     fn sync(&self) -> Result<()>;
 
@@ -194,6 +210,16 @@ pub trait LogFile: fmt::Debug + Send + Sync {
 
     /// Makes all writes before the call durable (`fdatasync`).
     fn sync(&self) -> Result<()>;
+
+    /// A number that tells the file from all others, like [`Data::file_number`].
+    fn file_number(&self) -> u64 {
+        0
+    }
+
+    /// Returns [`Error::Replaced`] if the file was removed or replaced since it was opened.
+    fn check_place(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Memory that several processes share, and its locks.
@@ -255,6 +281,12 @@ pub unsafe trait SharedMemory: fmt::Debug + Send + Sync {
 
     /// Returns whether a process is registered under this number.
     fn is_process_alive(&self, process: u32) -> Result<bool>;
+
+    /// Returns [`Error::Replaced`] if the file of this memory, or the data area that it belongs to, was removed or replaced since this
+    /// value was made.
+    fn check_place(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// The interval at which a word is read where the system cannot wait for a change of it.

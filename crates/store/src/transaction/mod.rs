@@ -322,7 +322,7 @@ impl Transaction {
         self.check()?;
         self.flush()?;
         if self.engine.is_poisoned() {
-            return Err(Error::Poisoned);
+            return Err(self.engine.poisoned());
         }
         if self.snapshots == self.state()?.root.snapshots && !self.trees.iter().any(OpenTree::has_changed) {
             // It may have created nodes all the same, and replaced them after a savepoint: undoing frees them.

@@ -1,11 +1,17 @@
 //! Wakes the thread that makes checkpoints and visits removed subtrees.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The time between a commit and the check that the files of the store are still where they were.
+const FILE_CHECK_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 struct Requests {
     checkpoint: bool,
     visit: bool,
+    file_check: bool,
     end: bool,
 }
 
@@ -16,6 +22,8 @@ pub(crate) enum DueWork {
     Checkpoint,
     /// Visits of removed subtrees.
     Visits,
+    /// A check that the files of the store are still where they were.
+    FileCheck,
 }
 
 /// A signal that the thread waits for.
@@ -23,6 +31,8 @@ pub(crate) enum DueWork {
 pub(crate) struct Signal {
     requests: Mutex<Requests>,
     changed: Condvar,
+    /// Whether a check of the files is requested, for committers.
+    has_file_check: AtomicBool,
 }
 
 impl Signal {
@@ -34,6 +44,20 @@ impl Signal {
     /// Signals that subtrees were removed.
     pub(crate) fn raise_visits(&self) {
         self.change(|requests| requests.visit = true);
+    }
+
+    /// Signals that there was a commit. Costs a load, except for the first commit after a check.
+    #[inline]
+    pub(crate) fn raise_file_check(&self) {
+        if !self.has_file_check.load(Ordering::Relaxed) {
+            self.request_file_check();
+        }
+    }
+
+    #[cold]
+    fn request_file_check(&self) {
+        self.has_file_check.store(true, Ordering::SeqCst);
+        self.change(|requests| requests.file_check = true);
     }
 
     /// Ends the thread.
@@ -49,8 +73,20 @@ impl Signal {
     /// Waits until there is work. Returns `None` when the thread should end.
     pub(crate) fn wait(&self) -> Option<DueWork> {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut check_at = None;
         while !requests.checkpoint && !requests.visit && !requests.end {
-            requests = self.changed.wait(requests).unwrap_or_else(PoisonError::into_inner);
+            if !requests.file_check {
+                requests = self.changed.wait(requests).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let now = Instant::now();
+            let left = check_at.get_or_insert(now + FILE_CHECK_AFTER).saturating_duration_since(now);
+            if left.is_zero() {
+                requests.file_check = false;
+                self.has_file_check.store(false, Ordering::SeqCst);
+                return Some(DueWork::FileCheck);
+            }
+            requests = self.changed.wait_timeout(requests, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         if requests.end {
             return None;

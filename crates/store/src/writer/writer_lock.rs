@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use super::state::State;
 
@@ -44,6 +45,26 @@ impl WriterLock {
                 return state;
             }
             slot = self.sleep(slot);
+        }
+    }
+
+    /// Like [`acquire`](Self::acquire), but at most until then.
+    pub(crate) fn acquire_until(&self, until: Instant) -> Option<Box<State>> {
+        if let Some(state) = self.spin() {
+            return Some(state);
+        }
+        let mut slot = self.slot();
+        loop {
+            if let Some(state) = self.take_unless(slot.first > 0, &mut slot) {
+                return Some(state);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            slot.sleepers += 1;
+            slot = self.released.wait_timeout(slot, left).unwrap_or_else(PoisonError::into_inner).0;
+            slot.sleepers -= 1;
         }
     }
 

@@ -9,6 +9,8 @@ mod compact;
 mod crash;
 mod damage;
 mod faults;
+#[cfg(unix)]
+mod file_limit;
 mod format;
 mod full_disk;
 mod history;

@@ -17,8 +17,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arrow_schema::Schema;
 use lath_parquet::Dataset;
@@ -42,9 +41,6 @@ use crate::write::OpenWrite;
 pub use self::backup::{BackedUp, BackupFile};
 pub use self::snapshot::DatabaseSnapshot;
 pub use self::transaction::{DatabaseSavepoint, DatabaseTransaction};
-
-/// Time between two attempts to begin a transaction.
-const POLL: Duration = Duration::from_millis(1);
 
 /// Maximum length of a table's name in bytes.
 const NAME_LEN: usize = 255;
@@ -374,13 +370,7 @@ impl Database {
     /// # Errors
     /// [`Error::Store`], which holds [`lath_store::Error::Busy`] after this time.
     pub fn begin_within(&self, wait: Duration) -> Result<DatabaseTransaction> {
-        let start = Instant::now();
-        let transaction = loop {
-            match self.tables.store.try_begin() {
-                Err(lath_store::Error::Busy) if start.elapsed() < wait => thread::sleep(POLL),
-                begun => break begun?,
-            }
-        };
+        let transaction = self.tables.store.begin_within(wait)?;
         Ok(DatabaseTransaction::new(Arc::clone(&self.tables), transaction))
     }
 

@@ -106,19 +106,20 @@ fn describe(held: &HeldSpace) -> String {
 pub(super) fn compact(args: &StoreArgs) -> Result<Outcome> {
     let length = || fs::metadata(&args.store).map(|metadata| metadata.len());
     let explain_length = |error| Failure::Io(format!("cannot read the length of {}: {error}", args.store.display()));
-    let stop = GracefulStop::new();
     let store = open(args, false)?;
     let before = length().map_err(explain_length)?;
     let mut progress = Progress::new_bytes(0, false);
     let (mut done, mut expected) = (0, 0);
+    // Before the first step, while this waits for other processes, a signal ends it at once.
+    let mut stop = None;
     let report = store.compact_with(|now| {
         progress.grow(now.expected_bytes.saturating_sub(expected));
         progress.advance(now.moved_bytes - done);
         (done, expected) = (now.moved_bytes, expected.max(now.expected_bytes));
-        stop.poll()
+        stop.get_or_insert_with(GracefulStop::new).poll()
     });
     drop(progress);
-    let report = report.map_err(store_failure)?;
+    let report = report.map_err(|error| open_failure(args, error))?;
     // Closing the store writes the map of free space to the file.
     drop(store);
     let after = length().map_err(explain_length)?;
@@ -162,6 +163,8 @@ pub(super) fn backup(args: &CopyArgs) -> Result<Outcome> {
                 io::ErrorKind::AlreadyExists => Err(exists()),
                 _ => fs::rename(&copy, &args.target).map_err(|error| Failure::reaching(&args.target, &error)),
             })?;
+            // A store with two names is not opened for writing. If this fails, the other name goes with its folder.
+            let _ = fs::remove_file(&copy);
         }
         (Some(_), Some(_)) => return Err(bucket_backup::both_remote()),
     }
@@ -181,7 +184,7 @@ pub(super) fn repair(args: &CopyArgs) -> Result<Outcome> {
     let report = loop {
         match lath_store::repair_with(&args.store.store, &args.target, |_| stop.poll()) {
             Err(Error::Busy) if stop.poll().is_continue() && waits(&args.store, started) => {}
-            other => break other.map_err(store_failure)?,
+            other => break other.map_err(|error| open_failure(&args.store, error))?,
         }
     };
     let mut text: String = report.problems.iter().map(|problem| format!("{problem}\n")).collect();

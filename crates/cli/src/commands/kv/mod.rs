@@ -83,7 +83,7 @@ fn in_use(args: &StoreArgs) -> String {
 
 fn store_failure(error: Error) -> Failure {
     match error {
-        Error::Io { .. } => Failure::Io(error.to_string()),
+        Error::Io { .. } | Error::Replaced { .. } => Failure::Io(error.to_string()),
         Error::Corrupt { .. } => Failure::Corrupt(error.to_string()),
         Error::Internal(_) => Failure::Internal(error.to_string()),
         Error::Cancelled => Failure::Interrupted,

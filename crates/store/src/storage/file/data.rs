@@ -11,7 +11,9 @@ use std::ptr::NonNull;
 use memmap2::{MmapOptions, MmapRaw};
 
 use super::CONTENTS_BYTE;
+use super::limit;
 use super::lock::{self, Kind, LockedFile};
+use super::place::Place;
 use crate::error::{Error, Result};
 use crate::extent::HUGE_PAGE;
 use crate::storage::Data;
@@ -35,6 +37,7 @@ pub(super) const SLICE_BYTES: u64 = HUGE_PAGE;
 pub(super) struct DataFile {
     map: MmapRaw,
     file: LockedFile,
+    place: Place,
     path: PathBuf,
     read_only: bool,
 }
@@ -43,7 +46,8 @@ impl DataFile {
     pub(super) fn new(file: LockedFile, path: &Path, read_only: bool, capacity_bytes: u64) -> Result<Self> {
         let metadata = file.metadata().map_err(Error::io("read the length of", path))?;
         let map = map_file(&file, read_only, capacity_bytes, metadata.len()).map_err(Error::io("map", path))?;
-        let data = Self { map, file, path: path.to_owned(), read_only };
+        let place = Place::new(&file, path)?;
+        let data = Self { map, file, place, path: path.to_owned(), read_only };
         if !read_only && metadata.blocks() * 512 < metadata.len() {
             data.fill_holes(metadata.len()).map_err(Error::io("reserve space for", path))?;
         }
@@ -60,6 +64,7 @@ impl DataFile {
     }
 
     fn grow(&self, old_len: u64, len: u64) -> io::Result<()> {
+        limit::check_now(len)?;
         let grown = match reserve(&self.file, len) {
             Ok(()) => self.file.set_len(len),
             Err(error) if is_unsupported(&error) => write_zeros(&self.file, old_len, len),
@@ -104,6 +109,10 @@ unsafe impl Data for DataFile {
         } else {
             self.file.set_len(len).map_err(Error::io("shorten", &self.path))
         }
+    }
+
+    fn file_number(&self) -> u64 {
+        self.place.number()
     }
 
     fn try_lock_contents(&self) -> Result<bool> {

@@ -8,6 +8,11 @@ use std::fs::File;
 use std::io;
 use std::ops::Deref;
 use std::os::fd::AsRawFd;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The interval of [`try_lock_within`].
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// An open file whose locks end when this is dropped.
 ///
@@ -54,6 +59,18 @@ pub(super) fn try_lock(file: &File, byte: u64, kind: Kind) -> io::Result<bool> {
     match control(file, libc::F_OFD_SETLK, &mut description(byte, lock_type(kind))) {
         Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
         done => done.map(|()| true),
+    }
+}
+
+/// Like [`try_lock`], but tries for this long.
+pub(super) fn try_lock_within(file: &File, byte: u64, kind: Kind, timeout: Duration) -> io::Result<bool> {
+    let started = Instant::now();
+    loop {
+        let is_locked = try_lock(file, byte, kind)?;
+        if is_locked || started.elapsed() >= timeout {
+            return Ok(is_locked);
+        }
+        thread::sleep(PAUSE);
     }
 }
 

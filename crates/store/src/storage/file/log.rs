@@ -4,6 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
+use super::limit;
+use super::place::Place;
 use crate::error::{Error, Result};
 use crate::storage::LogFile;
 
@@ -11,13 +13,15 @@ use crate::storage::LogFile;
 #[derive(Debug)]
 pub(super) struct FileLog {
     file: Option<File>,
+    place: Option<Place>,
     path: PathBuf,
     read_only: bool,
 }
 
 impl FileLog {
-    pub(super) fn new(file: Option<File>, path: PathBuf, read_only: bool) -> Self {
-        Self { file, path, read_only }
+    pub(super) fn new(file: Option<File>, path: PathBuf, read_only: bool) -> Result<Self> {
+        let place = file.as_ref().map(|file| Place::new(file, &path)).transpose()?;
+        Ok(Self { file, place, path, read_only })
     }
 
     fn to_write(&self) -> Result<&File> {
@@ -40,7 +44,9 @@ impl LogFile for FileLog {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.to_write()?.write_all_at(bytes, offset).map_err(Error::io("write to", &self.path))
+        let file = self.to_write()?;
+        let written = limit::check(offset + bytes.len() as u64).and_then(|()| file.write_all_at(bytes, offset));
+        written.map_err(Error::io("write to", &self.path))
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
@@ -49,5 +55,13 @@ impl LogFile for FileLog {
 
     fn sync(&self) -> Result<()> {
         self.to_write()?.sync_data().map_err(Error::io("sync", &self.path))
+    }
+
+    fn file_number(&self) -> u64 {
+        self.place.as_ref().map_or(0, Place::number)
+    }
+
+    fn check_place(&self) -> Result<()> {
+        self.place.as_ref().map_or(Ok(()), Place::check)
     }
 }

@@ -4,10 +4,13 @@
 mod data;
 #[cfg(target_os = "linux")]
 mod futex;
+mod limit;
 mod lock;
 mod log;
+mod place;
 mod private;
 mod shared;
+mod table_user;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +26,7 @@ use self::lock::{Kind, LockedFile};
 use self::log::FileLog;
 use self::private::PrivateStorage;
 use self::shared::SharedFile;
+use self::table_user::DataPath;
 use super::{Data, Lengths, LogFile, SharedMemory, Storage};
 use crate::error::{Error, Result};
 
@@ -89,6 +93,10 @@ impl FileStorage {
         &self.path
     }
 
+    fn data_path(&self) -> DataPath<'_> {
+        DataPath { path: &self.path, create: self.create, read_only: self.read_only }
+    }
+
     fn sibling(&self, suffix: &str) -> PathBuf {
         let mut name = OsString::from(&self.path);
         name.push(suffix);
@@ -115,7 +123,7 @@ unsafe impl Storage for FileStorage {
     fn log(&self, index: usize) -> Result<Arc<dyn LogFile>> {
         let path = self.sibling(&format!("-log{index}"));
         if !self.read_only {
-            return Ok(Arc::new(FileLog::new(Some(open_for_writing(&path, true)?), path, false)));
+            return Ok(Arc::new(FileLog::new(Some(open_for_writing(&path, true)?), path, false)?));
         }
         let file = match File::open(&path) {
             Ok(file) => Some(file),
@@ -123,24 +131,32 @@ unsafe impl Storage for FileStorage {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(Error::io("open", &path)(error)),
         };
-        Ok(Arc::new(FileLog::new(file, path, true)))
+        Ok(Arc::new(FileLog::new(file, path, true)?))
     }
 
     fn shared(&self, len: usize) -> Result<Arc<dyn SharedMemory>> {
-        if !self.create {
-            // A missing store gets no lock file either.
-            std::fs::metadata(&self.path).map_err(Error::io("open", &self.path))?;
+        if !self.create
+            && let Err(error) = std::fs::metadata(&self.path)
+        {
+            // If processes have it open, it was removed. Otherwise there is no store, which gets no lock file either.
+            self.shared_with_others(len)?;
+            return Err(Error::io("open", &self.path)(error));
         }
         let path = self.sibling("-lock");
-        let file = open_for_writing(&path, true)?;
-        Ok(Arc::new(SharedFile::new(file, &path, len)?))
+        loop {
+            let shared = SharedFile::new(open_for_writing(&path, true)?, &path, len, &self.data_path())?;
+            // Otherwise it was removed after it was opened, before it was locked.
+            if shared.has_name()? {
+                return Ok(Arc::new(shared));
+            }
+        }
     }
 
     fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn SharedMemory>>> {
         let path = self.sibling("-lock");
         match OpenOptions::new().read(true).write(true).open(&path) {
             Ok(file) => {
-                let shared = SharedFile::join(file, &path, len)?;
+                let shared = SharedFile::join(file, &path, len, &self.data_path())?;
                 Ok(shared.map(|shared| Arc::new(shared) as Arc<dyn SharedMemory>))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -155,11 +171,27 @@ unsafe impl Storage for FileStorage {
         let path = self.sibling("-lock");
         // A lock file owned by another user would keep the owner of the store from writing.
         let Ok(file) = open_for_writing(&path, owns(&self.path)?) else { return Ok(None) };
-        Ok(Some(Arc::new(SharedFile::new(file, &path, len)?)))
+        match SharedFile::new(file, &path, len, &self.data_path()) {
+            Ok(shared) if shared.has_name()? => Ok(Some(Arc::new(shared))),
+            Ok(_) | Err(Error::Replaced { .. } | Error::Busy) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn private(&self) -> Result<Arc<dyn Storage>> {
         Ok(Arc::new(PrivateStorage::new(self)?))
+    }
+
+    fn file_name(&self, place: usize) -> PathBuf {
+        place.checked_sub(1).map_or_else(|| self.path.clone(), |log| self.sibling(&format!("-log{log}")))
+    }
+
+    fn has_other_name(&self) -> Result<bool> {
+        match std::fs::metadata(&self.path) {
+            Ok(metadata) => Ok(metadata.is_file() && metadata.nlink() > 1),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::io("count the names of", &self.path)(error)),
+        }
     }
 
     fn lengths(&self) -> Result<Lengths> {
@@ -189,6 +221,12 @@ fn resolve(path: &Path) -> Result<PathBuf> {
         Ok(path) => return Ok(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(Error::io("open", path)(error)),
+    }
+    if let Ok(target) = path.read_link() {
+        let (path, target) = (path.display(), target.display());
+        return Err(Error::Invalid(format!(
+            "{path} is a symbolic link to {target}, which does not exist: make the link lead to a store, or remove it"
+        )));
     }
     let Some(name) = path.file_name() else {
         return Err(Error::Invalid(format!("{} does not name a store", path.display())));

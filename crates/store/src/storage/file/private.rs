@@ -4,12 +4,14 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use memmap2::{MmapOptions, MmapRaw};
 
 use super::data::MIN_CAPACITY_BYTES;
 use super::lock::{self, Kind, LockedFile};
+use super::place::Place;
 use super::{CONTENTS_BYTE, FileStorage};
 use crate::error::{Error, Result};
 use crate::storage::memory::MemoryData;
@@ -32,7 +34,9 @@ impl PrivateStorage {
         if !lock::try_lock(&locked, CONTENTS_BYTE, Kind::Shared).map_err(Error::io("lock", path))? {
             return Err(Error::Busy);
         }
+        let number = Place::new(&locked, path)?.number();
         let data = map_privately(&locked, files.capacity_bytes).map_err(Error::io("map", path))?;
+        let data = data.with_file(Box::new(Arc::clone(&locked)), number);
         Ok(Self { data: Arc::new(data), locked, files: files.clone().read_only(true), memory: MemoryStorage::new(0)? })
     }
 }
@@ -71,13 +75,21 @@ unsafe impl Storage for PrivateStorage {
         lock::try_lock(&self.locked, CONTENTS_BYTE, Kind::Shared).map_err(Error::io("lock", &self.files.path))
     }
 
+    fn file_name(&self, place: usize) -> PathBuf {
+        self.files.file_name(place)
+    }
+
+    fn has_other_name(&self) -> Result<bool> {
+        self.files.has_other_name()
+    }
+
     fn lengths(&self) -> Result<Lengths> {
         Ok(Lengths { data: self.data.len(), ..self.files.lengths()? })
     }
 }
 
 /// Maps the bytes of a data file, followed by memory to grow into. Pages are copied on write.
-fn map_privately(file: &Arc<LockedFile>, capacity_bytes: u64) -> io::Result<MemoryData> {
+fn map_privately(file: &LockedFile, capacity_bytes: u64) -> io::Result<MemoryData> {
     let file_len = file.metadata()?.len();
     let least = file_len.max(MIN_CAPACITY_BYTES);
     let mut capacity = capacity_bytes.max(least);
@@ -92,7 +104,7 @@ fn map_privately(file: &Arc<LockedFile>, capacity_bytes: u64) -> io::Result<Memo
         // SAFETY: the map is new, so nothing refers to its bytes, and it is at least as long as the file.
         unsafe { map_over(&map, file, file_len as usize)? };
     }
-    Ok(MemoryData::new(map, file_len, Some(Box::new(Arc::clone(file)))))
+    Ok(MemoryData::new(map, file_len))
 }
 
 /// Maps the first `len` bytes of the file over the start of the map.

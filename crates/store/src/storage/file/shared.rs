@@ -10,16 +10,21 @@ use std::ptr::NonNull;
 #[cfg(target_os = "linux")]
 use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-#[cfg(target_os = "linux")]
 use std::time::Duration;
 
 use memmap2::{MmapOptions, MmapRaw};
 
 #[cfg(target_os = "linux")]
 use super::futex;
+use super::limit;
 use super::lock::{self, Kind, LockedFile};
+use super::place::Place;
+use super::table_user::{DataPath, TableUser};
 use crate::error::{Error, Result};
 use crate::storage::{SharedMemory, check_process};
+
+/// The time to wait for other processes that set up the memory, which takes microseconds.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Held while the memory is being set up.
 const SETUP_BYTE: u64 = 0;
@@ -35,9 +40,12 @@ const PROCESS_BYTE: u64 = 1024;
 /// The lock file, mapped.
 #[derive(Debug)]
 pub(super) struct SharedFile {
-    // Before the file, so that it is unmapped before the locks end.
+    // Before the files, so that it is unmapped before the locks end; and the data file first, so that a process which finds no
+    // users of the lock file finds none of the data file either.
     map: MmapRaw,
+    data: TableUser,
     file: LockedFile,
+    place: Place,
     path: PathBuf,
     len: usize,
     own: Mutex<Own>,
@@ -52,37 +60,42 @@ struct Own {
 }
 
 impl SharedFile {
-    pub(super) fn new(file: File, path: &Path, len: usize) -> Result<Self> {
+    /// Shares the memory, and zeroes it if no other process has it.
+    pub(super) fn new(file: File, path: &Path, len: usize, data: &DataPath<'_>) -> Result<Self> {
         let file = LockedFile::new(file);
-        lock::lock(&file, SETUP_BYTE, Kind::Exclusive).map_err(Error::io("lock", path))?;
-        let map = Self::set_up(&file, len).map_err(Error::io("set up", path))?;
-        lock::unlock(&file, SETUP_BYTE).map_err(Error::io("unlock", path))?;
-        Ok(Self { map, file, path: path.to_owned(), len, own: Mutex::default() })
+        begin_set_up(&file, path)?;
+        let is_first = lock::try_lock(&file, USERS_BYTE, Kind::Exclusive).map_err(Error::io("lock", path))?;
+        Self::set_up(file, path, len, data, is_first)
     }
 
     /// Shares the memory if another process has it, and otherwise leaves the file unchanged.
-    pub(super) fn join(file: File, path: &Path, len: usize) -> Result<Option<Self>> {
+    pub(super) fn join(file: File, path: &Path, len: usize, data: &DataPath<'_>) -> Result<Option<Self>> {
         let file = LockedFile::new(file);
-        lock::lock(&file, SETUP_BYTE, Kind::Exclusive).map_err(Error::io("lock", path))?;
+        begin_set_up(&file, path)?;
         let is_used = lock::is_locked_by_another(&file, USERS_BYTE).map_err(Error::io("ask for the locks of", path))?;
-        let map = is_used.then(|| Self::set_up(&file, len)).transpose().map_err(Error::io("set up", path))?;
-        lock::unlock(&file, SETUP_BYTE).map_err(Error::io("unlock", path))?;
-        Ok(map.map(|map| Self { map, file, path: path.to_owned(), len, own: Mutex::default() }))
+        if is_used { Self::set_up(file, path, len, data, false).map(Some) } else { Ok(None) }
     }
 
-    /// Zeroes the memory if no other process has it, and shares it.
-    fn set_up(file: &File, len: usize) -> io::Result<MmapRaw> {
-        if lock::try_lock(file, USERS_BYTE, Kind::Exclusive)? {
-            file.set_len(0)?;
+    /// `is_first`: whether no other process has the memory, which is then zeroed. This process has locked the users of the file
+    /// exclusively.
+    fn set_up(file: LockedFile, path: &Path, len: usize, data: &DataPath<'_>, is_first: bool) -> Result<Self> {
+        let data_file = data.open(is_first)?;
+        // A lock file that was removed may still have users.
+        if is_first && !data_file.is_without_users()? {
+            return Err(Error::Replaced { path: path.to_owned() });
         }
-        lock::lock(file, USERS_BYTE, Kind::Shared)?;
-        // Write the zeros rather than leave a hole: on a full disk this is an error, whereas a store to a hole is a
-        // signal.
-        let old_len = file.metadata()?.len();
-        if let Some(missing) = (len as u64).checked_sub(old_len) {
-            file.write_all_at(&vec![0; missing as usize], old_len)?;
+        if !data_file.add_user()? {
+            return Err(Error::Busy);
         }
-        MmapOptions::new().len(len).map_raw(file)
+        let map = map(&file, len, is_first).map_err(Error::io("set up", path))?;
+        let place = Place::new(&file, path)?;
+        lock::unlock(&file, SETUP_BYTE).map_err(Error::io("unlock", path))?;
+        Ok(Self { map, data: data_file, file, place, path: path.to_owned(), len, own: Mutex::default() })
+    }
+
+    /// Returns whether the lock file still has its name. A new one asks for that, because it was locked after it was opened.
+    pub(super) fn has_name(&self) -> Result<bool> {
+        self.place.is_current()
     }
 
     fn own(&self) -> MutexGuard<'_, Own> {
@@ -107,6 +120,29 @@ impl SharedFile {
     fn try_lock(&self, byte: u64) -> Result<bool> {
         lock::try_lock(&self.file, byte, Kind::Exclusive).map_err(Error::io("lock", &self.path))
     }
+}
+
+/// Keeps other processes from setting up the memory until the file is unlocked.
+fn begin_set_up(file: &File, path: &Path) -> Result<()> {
+    let locked = lock::try_lock_within(file, SETUP_BYTE, Kind::Exclusive, SETUP_TIMEOUT);
+    // A process was stopped in the middle of it.
+    if locked.map_err(Error::io("lock", path))? { Ok(()) } else { Err(Error::Busy) }
+}
+
+/// Maps the memory, after zeroing it if this process is the first to use it.
+fn map(file: &File, len: usize, is_first: bool) -> io::Result<MmapRaw> {
+    if is_first {
+        file.set_len(0)?;
+    }
+    lock::lock(file, USERS_BYTE, Kind::Shared)?;
+    // Write the zeros rather than leave a hole: on a full disk this is an error, whereas a store to a hole is a
+    // signal.
+    let old_len = file.metadata()?.len();
+    if let Some(missing) = (len as u64).checked_sub(old_len).filter(|missing| *missing > 0) {
+        limit::check(len as u64)?;
+        file.write_all_at(&vec![0; missing as usize], old_len)?;
+    }
+    MmapOptions::new().len(len).map_raw(file)
 }
 
 // SAFETY: the map is page-aligned and keeps its address and length. The file has that many bytes: it was made as long
@@ -150,7 +186,9 @@ unsafe impl SharedMemory for SharedFile {
     fn write_state(&self, bytes: &[u8]) -> Result<()> {
         // The length before the bytes says how many of them belong together: the file is not shortened between.
         let len = (bytes.len() as u64).to_le_bytes();
-        let written = self.file.write_all_at(&[&len, bytes].concat(), self.len as u64);
+        let bytes = [&len, bytes].concat();
+        let written = limit::check((self.len + bytes.len()) as u64)
+            .and_then(|()| self.file.write_all_at(&bytes, self.len as u64));
         written.map_err(Error::io("write to", &self.path))
     }
 
@@ -196,5 +234,9 @@ unsafe impl SharedMemory for SharedFile {
         }
         let byte = PROCESS_BYTE + u64::from(process);
         lock::is_locked_by_another(&self.file, byte).map_err(Error::io("ask for the locks of", &self.path))
+    }
+
+    fn check_place(&self) -> Result<()> {
+        self.data.check_place().and_then(|()| self.place.check())
     }
 }

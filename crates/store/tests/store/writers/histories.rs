@@ -84,7 +84,7 @@ fn open_transaction_and_its_snapshot_keep_others_from_writing() {
     assert!(matches!(there.try_begin(), Err(Error::Busy)));
     let Err(error) = there.begin() else { panic!("two transactions at a time") };
     assert!(matches!(error, Error::BusyTimeout { process, .. } if process == std::process::id()), "{error:?}");
-    let what = format!("process {} has been writing to the store for more than 20ms", std::process::id());
+    let what = format!("process {} has kept the store locked for more than 20ms", std::process::id());
     assert!(error.to_string().starts_with(&what), "{error}");
     transaction.tree("counter").unwrap().put(b"other", b"").unwrap();
     let view = transaction.snapshot().unwrap();

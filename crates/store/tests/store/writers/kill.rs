@@ -15,13 +15,13 @@ use crate::history::assert_sound;
 const PATH: &str = "LATH_TEST_WRITERS_KILL_PATH";
 const KEYS: u64 = 400;
 
-fn options() -> Options {
+pub(super) fn options() -> Options {
     let timeout = Duration::from_secs(600);
     Options::new().capacity_bytes(1 << 30).log_limit_bytes(1 << 16).busy_timeout(timeout)
 }
 
 /// Writes the number of the commit to many keys, and returns it.
-fn commit(store: &Store, durability: Durability) -> u64 {
+pub(super) fn commit(store: &Store, durability: Durability) -> u64 {
     let mut transaction = store.begin().unwrap();
     let mut tree = transaction.tree("data").unwrap();
     let number = 1 + tree.get(b"number").unwrap().map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
@@ -36,7 +36,7 @@ fn commit(store: &Store, durability: Durability) -> u64 {
 }
 
 /// Checks all keys, and returns the number of the last commit.
-fn verify(store: &Store) -> u64 {
+pub(super) fn verify(store: &Store) -> u64 {
     let snapshot = store.snapshot().unwrap();
     let Some(tree) = snapshot.tree("data").unwrap() else { return 0 };
     let Some(number) = tree.get(b"number").unwrap() else { return 0 };
@@ -71,13 +71,18 @@ fn run_and_kill(path: &Path, delay: Duration) -> u64 {
     lines.iter().filter_map(|line| line.strip_prefix("commit ")?.parse().ok()).max().unwrap_or(0)
 }
 
-#[test]
-fn commits_of_killed_process_survive_beside_another_writer() {
-    let kills = match std::env::var("LATH_KILLS") {
+/// The number of processes to kill.
+pub(super) fn kill_count() -> u64 {
+    match std::env::var("LATH_KILLS") {
         Ok(kills) => kills.parse().unwrap(),
         Err(_) if std::env::var_os("LATH_FULL").is_some() => 300,
         Err(_) => 30,
-    };
+    }
+}
+
+#[test]
+fn commits_of_killed_process_survive_beside_another_writer() {
+    let kills = kill_count();
     let mut random = Seeded::new("a killed writer frees the lock");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");

@@ -4,4 +4,12 @@ mod histories;
 #[cfg(unix)]
 mod kill;
 #[cfg(unix)]
+mod monotonic;
+#[cfg(unix)]
+mod names;
+#[cfg(unix)]
 mod processes;
+#[cfg(unix)]
+mod replaced;
+#[cfg(unix)]
+mod replay;

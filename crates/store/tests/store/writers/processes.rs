@@ -64,14 +64,14 @@ fn audit(store: &Store) -> u64 {
 }
 
 /// Runs the program [`child`] in another process.
-struct Process {
+pub(super) struct Process {
     child: Child,
     stdin: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Process {
-    fn start(path: &Path, task: &str) -> Self {
+    pub(super) fn start(path: &Path, task: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["writers::processes::child", "--exact", "--nocapture", "--test-threads=1"])
             .env(PATH, path)
@@ -86,7 +86,7 @@ impl Process {
     }
 
     /// Waits until the process says this.
-    fn expect(&mut self, line: &str) {
+    pub(super) fn expect(&mut self, line: &str) {
         // The test harness writes to the same line before the first.
         let found = self.lines.any(|found| found.unwrap().ends_with(line));
         assert!(found, "the other process has ended before it said {line}");
@@ -96,12 +96,17 @@ impl Process {
         writeln!(self.stdin, "{line}").unwrap();
     }
 
+    pub(super) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
         assert!(sent.success());
     }
 
-    fn end(mut self) {
+    pub(super) fn end(mut self) {
         drop(self.stdin);
         // Read to the end, so that the process does not fail to write.
         self.lines.for_each(|line| drop(line.unwrap()));
@@ -161,6 +166,25 @@ fn child() {
                 transfer(&store, own.as_bytes(), Durability::Sync).unwrap();
                 say("commit");
             }
+        }
+        // Commits often, and then does nothing until it is killed.
+        ["fill", commits] => {
+            let store = super::replay::options().open(path).unwrap();
+            for _ in 0..commits.parse().unwrap() {
+                transfer(&store, own.as_bytes(), Durability::Deferred).unwrap();
+            }
+            say("filled");
+            hear();
+        }
+        // Waits for the lock, which another process has.
+        ["wait", ..] => {
+            let store = options().open(path).unwrap();
+            say("open");
+            hear();
+            say("waits");
+            transfer(&store, own.as_bytes(), Durability::Sync).unwrap();
+            say("done");
+            hear();
         }
         // Has a transaction open until it is told to commit.
         ["transaction", ..] => {
@@ -289,4 +313,96 @@ fn stopped_process_makes_others_busy_after_the_timeout() {
     assert_eq!(transfer(&patient, b"own here", Durability::Sync).unwrap(), 2);
     assert!(store.snapshot().unwrap().tree("half").unwrap().is_some());
     assert_sound(&patient, "the end");
+}
+
+#[test]
+fn stopped_process_that_waits_for_its_turn_lets_others_go_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let stores = [0, 1].map(|_| options().open(&path).unwrap());
+    let mut other = Process::start(&path, "wait");
+    other.expect("open");
+    // It waits, because this process has a transaction open, and is stopped.
+    let mut transaction = stores[0].begin().unwrap();
+    other.tell("wait");
+    other.expect("waits");
+    while stores[1].try_begin().is_ok() || !is_sleeping(&other) {
+        std::thread::yield_now();
+    }
+    other.signal("-STOP");
+    let other = EndProcess(Some(other));
+    transaction.tree("more").unwrap().put(b"key", b"").unwrap();
+    transaction.commit().unwrap();
+    for round in 0..60 {
+        transfer(&stores[round % 2], b"own here", Durability::Deferred).unwrap();
+    }
+    assert_eq!(audit(&options().open(&path).unwrap()), 60);
+    let mut other = other;
+    let mut process = other.0.take().unwrap();
+    process.signal("-CONT");
+    process.expect("done");
+    process.end();
+    assert_eq!(audit(&stores[1]), 61, "it gets its turn");
+    assert_sound(&stores[0], "the end");
+}
+
+/// Whether all threads of the process sleep, so that it waits for a turn.
+fn is_sleeping(process: &Process) -> bool {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", process.child.id())).unwrap();
+    tasks.flatten().all(|task| {
+        std::fs::read_to_string(task.path().join("stat"))
+            .is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S')))
+    })
+}
+
+#[test]
+fn threads_and_processes_are_waited_for_no_longer_than_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let stores = [0, 1].map(|_| options().open(&path).unwrap());
+    let wait = Duration::from_millis(50);
+    let transaction = stores[0].begin().unwrap();
+    for store in [&stores[0], &stores[1]] {
+        assert!(matches!(store.begin_within(wait), Err(Error::Busy)));
+    }
+    std::thread::scope(|scope| {
+        let others = stores.each_ref().map(|store| {
+            scope.spawn(move || {
+                let mut transaction = store.begin_within(TIMEOUT).unwrap();
+                transaction.tree("data").unwrap().put(b"key", b"").unwrap();
+                transaction.abort();
+            })
+        });
+        transaction.abort();
+        others.into_iter().for_each(|other| other.join().unwrap());
+    });
+    // A store that no other process may write to.
+    let alone = Store::open(folder.path().join("alone")).unwrap();
+    let transaction = alone.begin().unwrap();
+    assert!(matches!(alone.begin_within(wait), Err(Error::Busy)));
+    drop(transaction);
+    drop(alone.begin_within(wait).unwrap());
+}
+
+#[test]
+fn commit_of_another_process_wakes_those_that_wait_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let store = options().open(&path).unwrap();
+    transfer(&store, b"own here", Durability::Deferred).unwrap();
+    let reader = Options::new().read_only(true).open(&path).unwrap();
+    assert!(reader.wait_for_commit(1, Duration::from_millis(1)).unwrap().is_none());
+    let mut other = Process::start(&path, "fill 300");
+    for handle in [&reader, &store] {
+        for commit in 1..=300 {
+            let snapshot = handle.wait_for_commit(commit, TIMEOUT).unwrap().unwrap();
+            assert!(snapshot.sequence() > commit);
+        }
+    }
+    other.expect("filled");
+    other.end();
+    // A view that never changes.
+    drop((store, reader));
+    let closed = Options::new().read_only(true).open(&path).unwrap();
+    assert!(closed.wait_for_commit(301, Duration::from_millis(20)).unwrap().is_none());
 }
