@@ -380,7 +380,7 @@ fn a_statement_is_either_stopped_or_done() {
             })
         });
         let answer = session.run_in(text, 0..text.len(), Some(&stop));
-        let rows = answer.and_then(|answer| answer.collect::<Result<Vec<_>, _>>());
+        let rows = answer.and_then(Iterator::collect::<Result<Vec<_>, _>>);
         stopper.into_iter().for_each(|stopper| stopper.join().unwrap());
         match rows {
             Ok(_) => true,
