@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 
+use crate::consumer_files::{self, Bootstrap, StoredConsumer};
 use crate::error::{Error, Result};
 use crate::read::{Changes, Snapshot};
-use crate::records::consumers::{self, Bootstrap, StoredConsumer};
 use crate::table::Table;
 use crate::view::{Engine, View};
 
@@ -96,7 +96,7 @@ impl Table {
     /// [`Error::Consumer`] if there is one with this name, and for a name that is no name; [`Error::NoChanges`] if the table has no change feed;
     /// [`Error::Io`].
     pub fn add_consumer(&self, name: &str, options: ConsumerOptions) -> Result<()> {
-        if consumers::load(self.folder(), name)?.is_some() {
+        if consumer_files::load(self.folder(), name)?.is_some() {
             return Err(Error::consumer(format!(
                 "there is a consumer {name:?} already: choose another name, or drop it"
             )));
@@ -119,7 +119,7 @@ impl Table {
             is_bootstrapping: stored.bootstrap != Bootstrap::Done,
             max_rows: stored.max_rows,
         };
-        Ok(consumers::load_all(self.folder())?.into_iter().map(consumer).collect())
+        Ok(consumer_files::load_all(self.folder())?.into_iter().map(consumer).collect())
     }
 
     /// Drops a consumer with its position.
@@ -127,7 +127,7 @@ impl Table {
     /// # Errors
     /// [`Error::Consumer`] if there is none with this name; [`Error::Io`].
     pub fn drop_consumer(&self, name: &str) -> Result<()> {
-        let was_there = consumers::remove(self.folder(), name)?;
+        let was_there = consumer_files::remove(self.folder(), name)?;
         self.engine().forget_consumers();
         if was_there { Ok(()) } else { Err(no_consumer(name)) }
     }
@@ -151,7 +151,7 @@ impl Table {
     /// # Errors
     /// [`Error::Consumer`] if there is no consumer with this name, or no such commit yet; [`Error::Io`].
     pub fn acknowledge(&self, name: &str, sequence: u64) -> Result<()> {
-        let mut consumer = consumers::load(self.folder(), name)?.ok_or_else(|| no_consumer(name))?;
+        let mut consumer = consumer_files::load(self.folder(), name)?.ok_or_else(|| no_consumer(name))?;
         let is_moved =
             sequence > consumer.position || (sequence == consumer.position && consumer.bootstrap == Bootstrap::Begun);
         if !is_moved {
@@ -177,7 +177,7 @@ impl Table {
     /// # Errors
     /// As [`add_consumer`](Self::add_consumer).
     pub fn follow(&self, name: &str, options: ConsumerOptions) -> Result<Follower> {
-        if consumers::load(self.folder(), name)?.is_none() {
+        if consumer_files::load(self.folder(), name)?.is_none() {
             self.add_consumer(name, options)?;
         }
         Ok(Follower { table: self.clone(), consumer: Some(name.to_owned()), changes: None, sequence: 0 })
@@ -190,7 +190,7 @@ impl Table {
 }
 
 fn store_consumer(engine: &Engine, consumer: &StoredConsumer) -> Result<()> {
-    consumers::store(&engine.folder, consumer)?;
+    consumer_files::store(&engine.folder, consumer)?;
     engine.forget_consumers();
     Ok(())
 }
@@ -288,7 +288,7 @@ impl Snapshot {
     /// As there, and [`Error::Consumer`] for a state within a transaction.
     pub fn consume(&self, name: &str) -> Result<Changes> {
         let (engine, pinned) = self.parts();
-        let mut consumer = consumers::load(&engine.folder, name)?.ok_or_else(|| no_consumer(name))?;
+        let mut consumer = consumer_files::load(&engine.folder, name)?.ok_or_else(|| no_consumer(name))?;
         if pinned.committed_stamp() != pinned.stamp() {
             return Err(Error::consumer("a consumer gets no changes of an open transaction: commit it first"));
         }

@@ -17,6 +17,7 @@ mod change_retention;
 mod cluster;
 mod computed;
 mod constraint;
+mod consumer_files;
 mod consumers;
 mod database;
 mod error;

@@ -5,6 +5,8 @@ mod catalog;
 mod check;
 #[cfg(feature = "cluster")]
 mod cluster;
+#[cfg(feature = "sql")]
+mod column_path;
 mod convert;
 #[cfg(feature = "sql")]
 mod engine;
@@ -15,6 +17,8 @@ mod kv;
 mod listen;
 mod merge;
 mod meta;
+#[cfg(feature = "sql")]
+mod order_terms;
 mod rewrite;
 mod rows;
 mod schema;

@@ -9,7 +9,6 @@ use datafusion::sql::sqlparser::ast::{
 };
 use lath_table::{ChangeRetention, HistoryRetention, PublishOptions, Table};
 
-use super::consumer::{acknowledge, add_consumer, drop_consumer};
 use super::{Definitions, last_part};
 use crate::computed::Computation;
 use crate::dialect::normal;
@@ -51,9 +50,7 @@ impl Definitions<'_> {
                 let (table, retention) = (self.handle(table)?, history_retention(&named)?);
                 table_work(move || table.keep_history(retention)).await
             }
-            ("add_consumer", [Text(table), Text(name)]) => {
-                add_consumer(self.handle(table)?, name.clone(), &named).await
-            }
+            ("add_consumer", [Text(table), Text(name)]) => self.add_consumer(table, name, &named).await,
             _ if !named.is_empty() => {
                 plan_err!(
                     "{function} has arguments by name, which only keep_history, publish, add_consumer and import take; the calls are {CALLS}"
@@ -99,9 +96,13 @@ impl Definitions<'_> {
                 let table = self.handle(table)?;
                 table_work(move || table.drop_changes()).await
             }
-            ("drop_consumer", [Text(table), Text(name)]) => drop_consumer(self.handle(table)?, name.clone()).await,
+            ("drop_consumer", [Text(table), Text(name)]) => {
+                let (table, name) = (self.handle(table)?, name.clone());
+                table_work(move || table.drop_consumer(&name)).await
+            }
             ("acknowledge_changes", [Text(table), Text(name), Number(sequence)]) => {
-                acknowledge(self.handle(table)?, name.clone(), *sequence).await
+                let (table, name, sequence) = (self.handle(table)?, name.clone(), *sequence);
+                table_work(move || table.acknowledge(&name, sequence)).await
             }
             ("flush", [Text(table)]) => {
                 let table = self.handle(table)?;

@@ -18,7 +18,7 @@ pub(crate) enum ChangesOf {
 }
 
 impl ChangesOf {
-    /// How to read the changes after the commit `since` up to a snapshot.
+    /// The way to read the changes after the commit `since` up to a snapshot.
     pub(crate) fn reading(&self, since: u64, snapshot: &Snapshot) -> Result<Reading> {
         Ok(match self {
             Self::Commits => Reading::Changes { since },

@@ -579,7 +579,7 @@ fn calls_publish_a_table_as_one_of_iceberg() {
             ("CALL publish('t', keep => true)", "keep is none of them"),
             ("CALL publish('t', formats => 'hudi')", "formats are iceberg and delta"),
             ("CALL publish('t', max_ages => 3)", "max_ages is none of them"),
-            ("CALL flush('t', keep => 3)", "only keep_history, publish and import take"),
+            ("CALL flush('t', keep => 3)", "only keep_history, publish, add_consumer and import take"),
             ("CALL publish('u')", "u"),
         ] {
             let error = run(&session, statement).await.unwrap_err();

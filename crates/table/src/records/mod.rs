@@ -4,7 +4,6 @@ mod block_index;
 mod block_keys;
 mod change;
 mod clock;
-pub(crate) mod consumers;
 mod file_places;
 mod foreign_key;
 pub(crate) mod history;

@@ -16,9 +16,9 @@ use super::View;
 use super::deleted_cache::DeadCache;
 use super::expiry::TimeBounds;
 use super::signal::Signal;
+use crate::consumer_files::{self, StoredConsumer};
 use crate::error::{Error, Result};
 use crate::file::{BlockCache, CachedObjects, DataFile, DiskCache, Files, Owner, file_name};
-use crate::records::consumers::{self, StoredConsumer};
 use crate::records::{
     BlockKeys, FileEntry, ForeignKeys, Index, Manifest, STATE_KEY, State, TableOptions, TreeName, TreeNames, file_key,
     schema_key,
@@ -285,7 +285,7 @@ impl Engine {
         {
             return Ok(Arc::clone(consumers));
         }
-        let consumers = Arc::new(consumers::load_all(&self.folder)?);
+        let consumers = Arc::new(consumer_files::load_all(&self.folder)?);
         // A table without consumers is asked often, and answers at once.
         *known = (!consumers.is_empty()).then(|| (Instant::now(), Arc::clone(&consumers)));
         Ok(consumers)

@@ -9,9 +9,9 @@ use arrow_row::Rows;
 use lath_store::TreeMut;
 
 use super::open_write::OpenWrite;
+use crate::consumer_files::StoredConsumer;
 use crate::error::{Error, Result};
 use crate::read::{Place, SortedKeys, find_places};
-use crate::records::consumers::StoredConsumer;
 use crate::records::{ChangeKind, Feed};
 use crate::row::{ByteList, value_codec};
 

@@ -280,7 +280,7 @@ fn copies_of_consumers_that_fail_are_complete() {
                 for (kind, sequence, id, _) in &found {
                     assert!(*sequence > last || is_first, "a change twice");
                     let is_there = exact.contains_key(id);
-                    assert!(kind != "insert" || !is_there, "an insert of a row that is there");
+                    assert!(kind != "insert" || !is_there, "an insert of a known row");
                     assert!(kind == "insert" || is_there, "a gap");
                     apply(&mut exact, &[(kind.clone(), *sequence, *id, Some(0))]);
                 }

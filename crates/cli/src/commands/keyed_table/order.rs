@@ -8,7 +8,7 @@ use super::open::open_for_reading;
 use super::state;
 use crate::args::TableScanArgs;
 use crate::commands::engine::{TABLE, failed, quoted, session, write_answer};
-use crate::commands::search::order_terms;
+use crate::commands::order_terms::order_terms;
 use crate::failure::{Failure, Outcome, Result};
 use crate::input::table_failure::table_failure;
 use crate::output::Output;

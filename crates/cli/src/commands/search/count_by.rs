@@ -2,8 +2,8 @@
 
 use lath_parquet::Predicate;
 
-use super::column_path::ColumnPath;
 use crate::args::CountArgs;
+use crate::commands::column_path::ColumnPath;
 use crate::commands::engine::{InputTable, TABLE, failed, quoted, write_answer};
 use crate::failure::{Failure, Outcome, Result};
 use crate::input::catalog::Search;

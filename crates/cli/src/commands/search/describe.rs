@@ -16,8 +16,8 @@ use lath_parquet::Predicate;
 use lath_sql::{BlockingSession, LathTable};
 use lath_text::{CellFormatter, encoder_options, in_utc};
 
-use super::column_path::ColumnPath;
 use crate::args::DescribeArgs;
+use crate::commands::column_path::ColumnPath;
 use crate::commands::engine::{InputTable, TABLE, failed, register_columns, watch};
 use crate::console::progress::Progress;
 use crate::failure::{Failure, Outcome, Result};
