@@ -70,7 +70,8 @@ fn changes(statement: &SqlStatement, is_stored: &impl Fn(&str) -> Result<bool>) 
         | SqlStatement::Copy { .. }
         | SqlStatement::CreateIndex(_)
         | SqlStatement::CreateSequence { .. }
-        | SqlStatement::Drop { .. } => Ok(true),
+        | SqlStatement::Drop { .. }
+        | SqlStatement::Truncate(_) => Ok(true),
         SqlStatement::Explain { statement, .. } | SqlStatement::Prepare { statement, .. } => {
             changes(statement, is_stored)
         }

@@ -65,6 +65,9 @@ pub(crate) fn table_error(error: lath_table::Error) -> DataFusionError {
         Table::NoChanges { since, kept_since: None } => DataFusionError::Plan(format!(
             "the table keeps no changes, so there are none since {since}; CALL keep_changes('table', 1000000) keeps the changes of later commits"
         )),
+        error if error.is_read_only() => DataFusionError::Plan(
+            "the database is open read-only, so nothing was changed; open it for writing".to_owned(),
+        ),
         Table::NotKept { what } => {
             DataFusionError::Plan(format!("{what}; CALL keep_history() keeps the states after later commits"))
         }

@@ -30,6 +30,7 @@ use lath_parquet::{Dataset, FolderFormat, Runtime};
 use lath_table::{Database, TableOptions};
 use lath_text::TextFormat;
 use lath_writer::{UncommittedFiles, WriteOptions};
+use tokio::sync::oneshot;
 
 use crate::change::{
     ChangePlanner, adapt_assignments, adapt_computed, adapt_conflict, adapt_row_target, name_columns, plan_change,
@@ -190,7 +191,7 @@ impl Session {
         let env = env.with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spilled));
         let tables = Arc::new(SessionTables::new(database));
         let database = tables.shared_database().cloned();
-        let database = database.map(|database| Box::new(move || database.for_writing()) as _);
+        let database = database.map(|database| Box::new(move || database.for_writing(|| true)) as _);
         let sequences = SequenceValues::new(database, Arc::clone(tables.transaction()));
         let map_access = Arc::new(MapAccess::new());
         let planner: Arc<dyn QueryPlanner + Send + Sync> =
@@ -333,7 +334,10 @@ impl Session {
                 }
                 let plan = with_output_names(self.plan(statement).await?)?;
                 let Some(plan) = definitions.run_plan(plan).await? else { return empty_answer(state) };
-                let (state, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
+                let (mut state, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
+                if let Some(open) = current.open() {
+                    state.execution_props_mut().query_execution_start_time = Some(open.begun().into());
+                }
                 let returned = match returning {
                     Some(returning) => Some(returning.plan(&state).await?),
                     None => None,
@@ -349,12 +353,18 @@ impl Session {
     /// Opens the session's database for writing if a statement changes it.
     async fn for_writing(&self, statement: &Statement) -> Result<Option<Database>> {
         let Some(database) = self.tables.shared_database() else { return Ok(None) };
+        if self.tables.transaction().open().is_none() {
+            let database = Arc::clone(database);
+            blocking(move || database.refresh()).await?;
+        }
         let is_stored = |name: &str| Ok(self.tables.is_in_database(name)? || self.tables.view_text(name)?.is_some());
         if database.is_read_only() || !changes_database(statement, is_stored)? {
             return Ok(None);
         }
         let database = Arc::clone(database);
-        blocking(move || database.for_writing()).await.map(Some)
+        // Dropped if the statement is stopped.
+        let (waiting, _waits) = oneshot::channel::<()>();
+        blocking(move || database.for_writing(|| !waiting.is_closed())).await.map(Some)
     }
 
     async fn plan(&self, statement: Statement) -> Result<LogicalPlan> {

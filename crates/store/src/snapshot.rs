@@ -58,6 +58,11 @@ impl Snapshot {
         Ok(root.map(|root| Tree::new(&self.engine.arena, root)))
     }
 
+    /// The generation of the commit, or of the commit before the transaction, for [`Tree::for_each_newer`]. Later commits have higher ones.
+    pub fn generation(&self) -> u64 {
+        self.root.generation
+    }
+
     /// Calls `each` with every key whose value differs between the tree with this name in this snapshot and a later state of it, in ascending
     /// order: with the key, and its value before and now, `None` if it was or is not there. `now` is the tree with this name in a later snapshot, or
     /// in a transaction, of the same store.

@@ -61,6 +61,12 @@ impl Store {
         Self { engine, _background: background }
     }
 
+    /// Whether new snapshots have what other processes commit. `false` for a store that was opened read-only while no process wrote to it: it
+    /// stays as it was then.
+    pub fn follows_writers(&self) -> bool {
+        self.engine.idle_view.get().is_none()
+    }
+
     /// Begins a write transaction. Waits for the previous transaction to end and, if writers are far ahead of a running
     /// checkpoint, for that checkpoint. Waits for other processes, if they may write ([`Options::busy_timeout`](crate::Options::busy_timeout)).
     ///

@@ -176,6 +176,29 @@ impl<'a> Tree<'a> {
         self.range(prefix_range(prefix))
     }
 
+    /// Calls `each` with every entry that was put after the commit of this [generation](crate::Snapshot::generation) of the same store, in
+    /// ascending order of keys, and with some older ones next to them. Removed keys are not there. Other than for
+    /// [`Snapshot::for_each_change`](crate::Snapshot::for_each_change), no snapshot of the commit has to live.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`](crate::Error::Corrupt), and errors of `each`, after which it is not called again.
+    pub fn for_each_newer<E: From<crate::Error>>(
+        &self,
+        generation: u64,
+        mut each: impl FnMut(&[u8], &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut cursor = self.cursor();
+        for (first, end) in changed::newer_ranks(self.arena, self.root, generation)? {
+            let mut has_entry = cursor.nth(first)?;
+            for _ in first..end {
+                let (true, Some(key), Some(value)) = (has_entry, cursor.key(), cursor.value()?) else { break };
+                each(key, value)?;
+                has_entry = cursor.next()?;
+            }
+        }
+        Ok(())
+    }
+
     /// Calls `each` as [`Snapshot::for_each_change`](crate::Snapshot::for_each_change) does. `earlier` is the tree as it was at the commit of the
     /// generation `since`.
     pub(crate) fn for_each_change<E: From<crate::Error>>(

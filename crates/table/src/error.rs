@@ -291,6 +291,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether a table or database that was opened for reading was to be changed.
+    pub fn is_read_only(&self) -> bool {
+        matches!(self, Self::Store { source: lath_store::Error::ReadOnly })
+    }
+
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into() }
     }
@@ -353,7 +358,11 @@ impl fmt::Display for Error {
                     write!(f, "{separator}{user}")?;
                     separator = ", ";
                 }
-                write!(f, "; waited for {} s: try again when it has ended, or wait longer", waited.as_secs_f32())
+                write!(
+                    f,
+                    "; waited for {} s: try again when its transaction or the process has ended, or wait longer",
+                    waited.as_secs_f32()
+                )
             }
             Self::Store { source } => write!(f, "the table's store: {source}"),
             Self::Parquet { source } => write!(f, "a file of the table: {source}"),

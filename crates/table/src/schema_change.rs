@@ -245,7 +245,14 @@ fn check_is_free_of_keys(changing: &OpenWrite, column: usize, done: &str) -> Res
             "column {name:?} is part of the key and cannot be {done}: create a table with another key and copy the rows"
         )));
     }
-    match changing.indexes().iter().find(|index| index.codec().columns().contains(&column)) {
+    let index = changing.indexes().iter().find(|index| index.codec().columns().contains(&column));
+    if let Some(key) = index.and_then(|index| changing.foreign_keys().needs_index(index.number())) {
+        return Err(Error::schema(format!(
+            "column {name:?} is part of the foreign key {:?} and cannot be {done}: drop that constraint first",
+            key.name
+        )));
+    }
+    match index {
         None => Ok(()),
         Some(index) => Err(Error::schema(format!(
             "column {name:?} has the index {:?} and cannot be {done}: drop the index first",

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use datafusion::common::{Result, plan_err};
 use lath_table::{Database, TableOptions};
@@ -15,6 +15,9 @@ use crate::error::table_error;
 
 /// Time between two looks for processes that wait.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// Time after which a statement that waits looks whether it was stopped.
+const ATTEMPT: Duration = Duration::from_millis(200);
 
 /// Time that a process which waits is given to open the database.
 const TURN: Duration = Duration::from_millis(50);
@@ -82,28 +85,64 @@ impl SharedDatabase {
         }
     }
 
+    /// Opens the database again for reading if it lacks what others have committed since.
+    pub(crate) fn refresh(&self) -> Result<()> {
+        let mut open = self.lock();
+        let Some(database) = &mut *open else { return closed() };
+        if database.is_read_only() && database.is_outdated() {
+            *database = self.open_for_reading().map_err(table_error)?;
+        }
+        Ok(())
+    }
+
+    fn open_for_reading(&self) -> lath_table::Result<Database> {
+        Database::open_read_only(&self.folder.path, self.folder.options.clone())
+    }
+
     /// Whether the session cannot change it.
     pub(crate) fn is_read_only(&self) -> bool {
         self.folder.is_read_only
     }
 
     /// Opens the database for writing, unless it is. While the returned handle or one of its tables lives, it stays open so. Blocks while
-    /// another process writes.
-    pub(crate) fn for_writing(self: &Arc<Self>) -> Result<Database> {
+    /// another process writes, for as long as the statement `is_wanted`; others can use the database meanwhile.
+    pub(crate) fn for_writing(self: &Arc<Self>, is_wanted: impl Fn() -> bool) -> Result<Database> {
+        if let Some(database) = self.writer()? {
+            return Ok(database);
+        }
+        let begun = Instant::now();
+        let wait = self.folder.options.longest_wait();
+        loop {
+            let left = wait.saturating_sub(begun.elapsed());
+            let options = self.folder.options.clone().wait(left.min(ATTEMPT));
+            match Database::open(&self.folder.path, options) {
+                Err(lath_table::Error::InUse { .. }) if left > ATTEMPT && is_wanted() => {}
+                Err(lath_table::Error::InUse { folder, users, .. }) => {
+                    return Err(table_error(lath_table::Error::InUse { folder, users, waited: begun.elapsed() }));
+                }
+                opened => return self.install(opened.map_err(table_error)?),
+            }
+        }
+    }
+
+    /// The database, if it is open for writing or only read.
+    fn writer(&self) -> Result<Option<Database>> {
         let mut open = self.lock();
         let Some(database) = &mut *open else { return closed() };
-        if self.folder.is_read_only {
-            return Ok(database.clone());
-        }
         if !database.is_read_only() && self.let_others_write(database) {
             // Those who wait look every few milliseconds.
             thread::sleep(TURN);
         }
-        if database.is_read_only() {
-            *database = Database::open(&self.folder.path, self.folder.options.clone()).map_err(table_error)?;
-            self.watch();
-        }
-        Ok(database.clone())
+        let is_as_wanted = !database.is_read_only() || self.folder.is_read_only;
+        Ok(is_as_wanted.then(|| database.clone()))
+    }
+
+    fn install(self: &Arc<Self>, writer: Database) -> Result<Database> {
+        let mut open = self.lock();
+        let Some(database) = &mut *open else { return closed() };
+        *database = writer.clone();
+        self.watch();
+        Ok(writer)
     }
 
     /// Opens the database for reading if another process waits to write and nothing here uses it. Returns whether it did.
@@ -112,8 +151,7 @@ impl SharedDatabase {
             return false;
         }
         // If it cannot be opened again, the session keeps what it has.
-        let reading = Database::open_read_only(&self.folder.path, self.folder.options.clone());
-        reading.is_ok_and(|reading| {
+        self.open_for_reading().is_ok_and(|reading| {
             *database = reading;
             true
         })

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use datafusion::common::{Result, exec_err, plan_err};
 use lath_table::{Database, DatabaseSavepoint, DatabaseSnapshot, DatabaseTransaction, Transaction};
@@ -25,6 +25,8 @@ pub(crate) struct OpenTransaction {
     /// `None` if the transaction is read-only. Locked while a statement changes rows.
     changes: Option<Mutex<Changes>>,
     view: Mutex<View>,
+    /// The time of `now()` in all of its statements.
+    begun: SystemTime,
 }
 
 /// The state that the statements of a transaction read: the commit at its beginning, with its own changes.
@@ -82,6 +84,7 @@ impl CurrentTransaction {
         if self.open().is_some() {
             return already_open();
         }
+        let begun = SystemTime::now();
         let (view, changes) = if is_read_only {
             (database.snapshot().map_err(table_error)?, None)
         } else {
@@ -94,7 +97,7 @@ impl CurrentTransaction {
             return already_open();
         }
         if is_wanted() {
-            *open = Some(Arc::new(OpenTransaction { changes, view: Mutex::new(View::new(view)) }));
+            *open = Some(Arc::new(OpenTransaction { changes, view: Mutex::new(View::new(view)), begun }));
         }
         Ok(())
     }
@@ -166,6 +169,11 @@ impl CurrentTransaction {
 impl OpenTransaction {
     pub(crate) fn is_read_only(&self) -> bool {
         self.changes.is_none()
+    }
+
+    /// The time at which it began.
+    pub(crate) fn begun(&self) -> SystemTime {
+        self.begun
     }
 
     fn changes(&self, savepoint: &str) -> Result<MutexGuard<'_, Changes>> {

@@ -484,7 +484,7 @@ fn sessions_change_one_database_by_turns() {
         }
     });
     assert_eq!(count(&hasty), 222);
-    // What only one session has is changed without the database.
+    // Temporary views are changed without the database.
     run(&one, "BEGIN").unwrap();
     run(&hasty, "CREATE TEMPORARY VIEW v AS SELECT 1 AS a").unwrap();
     run(&hasty, "DROP VIEW v").unwrap();
@@ -493,6 +493,68 @@ fn sessions_change_one_database_by_turns() {
     let database =
         lath_table::Database::open(folder.path(), TableOptions::new().wait(std::time::Duration::ZERO)).unwrap();
     assert!(database.table("t").unwrap().check().unwrap().is_intact());
+}
+
+#[test]
+fn a_session_that_only_reads_sees_what_others_write_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || BlockingSession::new(open(folder.path())).unwrap();
+    let run = |session: &BlockingSession, text: &str| session.run(text).unwrap().for_each(|batch| drop(batch.unwrap()));
+    let count = |session: &BlockingSession| {
+        let rows = session.run("SELECT count(*) FROM t").unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+        number(rows[0].column(0), 0).unwrap()
+    };
+    let first = open();
+    run(&first, "CREATE TABLE t (id BIGINT PRIMARY KEY)");
+    drop(first);
+    // Opened while no process writes.
+    let reader = open();
+    assert_eq!(count(&reader), 0);
+    for round in 0..3 {
+        let writer = open();
+        run(&writer, &format!("INSERT INTO t VALUES ({})", 2 * round));
+        assert_eq!(count(&reader), 2 * round + 1);
+        run(&writer, &format!("INSERT INTO t VALUES ({})", 2 * round + 1));
+        assert_eq!(count(&reader), 2 * round + 2);
+        run(&writer, &format!("CREATE TABLE u{round} (id BIGINT PRIMARY KEY)"));
+        run(&reader, &format!("SELECT * FROM u{round}"));
+    }
+    // A first statement that changes every row.
+    let writer = open();
+    run(&writer, "TRUNCATE TABLE t");
+    assert_eq!(count(&reader), 0);
+}
+
+#[test]
+fn a_statement_that_waits_for_another_session_is_stopped_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || {
+        let builder = Session::builder().database(folder.path()).database_wait(std::time::Duration::from_secs(600));
+        BlockingSession::new(builder.build().unwrap()).unwrap()
+    };
+    let run = |session: &BlockingSession, text: &str| session.run(text).unwrap().for_each(|batch| drop(batch.unwrap()));
+    let (writer, other) = (open(), open());
+    run(&writer, "CREATE TABLE t (id BIGINT PRIMARY KEY)");
+    run(&writer, "BEGIN");
+    run(&writer, "INSERT INTO t VALUES (1)");
+    let (text, stop) = ("INSERT INTO t VALUES (2)", Stop::new());
+    let stopper = {
+        let stop = stop.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            stop.stop();
+        })
+    };
+    let stopped = other.run_in(text, 0..text.len(), Some(&stop));
+    assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+    stopper.join().unwrap();
+    // Neither this nor the next change waits for the stopped one, which would be for ten minutes.
+    let rows = other.run("SELECT count(*) FROM t").unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(number(rows[0].column(0), 0), Some(0));
+    run(&writer, "COMMIT");
+    run(&other, "INSERT INTO t VALUES (3)");
+    let rows = writer.run("SELECT sum(id) FROM t").unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(number(rows[0].column(0), 0), Some(4));
 }
 
 #[test]

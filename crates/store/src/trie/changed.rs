@@ -32,6 +32,22 @@ pub(crate) fn gaps(arena: &Arena, root: Word, since: Generation) -> Result<Vec<G
     Ok(gaps)
 }
 
+/// The ranges of ranks, in ascending order, of the keys that may be newer than the commit of generation `since`.
+pub(crate) fn newer_ranks(arena: &Arena, root: Word, since: Generation) -> Result<Vec<(u64, u64)>> {
+    let (mut newer, mut from) = (Vec::new(), 0);
+    for (first, end) in unchanged_ranks(arena, root, since)? {
+        if from < first {
+            newer.push((from, first));
+        }
+        from = end;
+    }
+    let count = total(arena, root)?;
+    if from < count {
+        newer.push((from, count));
+    }
+    Ok(newer)
+}
+
 /// The ranges of ranks of the largest subtrees that are not newer than `since`.
 fn unchanged_ranks(arena: &Arena, root: Word, since: Generation) -> Result<Vec<(u64, u64)>> {
     let (mut ranks, mut rank, mut steps): (_, u64, Vec<Step<'_>>) = (Vec::new(), 0, Vec::new());

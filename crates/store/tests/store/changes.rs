@@ -53,6 +53,9 @@ fn changes_are_the_ones_of_a_model() {
         let store = open(&SimulatedStorage::new(1 << 28).unwrap());
         let mut entries = Entries::new();
         let mut earlier: VecDeque<(Snapshot, Entries)> = VecDeque::new();
+        let mut generations: VecDeque<(u64, Entries)> = VecDeque::new();
+        // Commits that nobody holds are the normal case.
+        let holds = seed % 2 == 0;
         for step in 0..150 {
             let mut transaction = store.begin().unwrap();
             let many = if random.u8(..8) == 0 { 2000 } else { 20 };
@@ -100,6 +103,26 @@ fn changes_are_the_ones_of_a_model() {
             for (since, before) in &earlier {
                 let tree = now.tree("data").unwrap().unwrap();
                 assert_eq!(changes(since, tree), expected(before, &entries), "seed {seed}, step {step}");
+            }
+            for (generation, before) in &generations {
+                let tree = now.tree("data").unwrap().unwrap();
+                let mut newer = Entries::new();
+                let each = |key: &[u8], value: &[u8]| {
+                    newer.insert(key.to_vec(), value.to_vec());
+                    Ok::<_, Error>(())
+                };
+                tree.for_each_newer(*generation, each).unwrap();
+                let is_new = |(key, value): &(&Vec<u8>, &Vec<u8>)| before.get(*key) != Some(*value);
+                let missed = entries.iter().filter(is_new).find(|(key, value)| newer.get(*key) != Some(*value));
+                assert_eq!(missed, None, "seed {seed}, step {step}");
+                assert!(newer.iter().all(|(key, value)| entries.get(key) == Some(value)), "seed {seed}, step {step}");
+            }
+            generations.push_back((now.generation(), entries.clone()));
+            if generations.len() > 6 {
+                generations.pop_front();
+            }
+            if !holds {
+                continue;
             }
             earlier.push_back((now, entries.clone()));
             if earlier.len() > 4 {

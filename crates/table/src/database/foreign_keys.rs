@@ -7,6 +7,7 @@ use arrow_schema::DataType;
 use lath_store::Durability;
 
 use super::Database;
+use super::table_list::UNFINISHED;
 use crate::error::{Error, Result};
 use crate::indexes::add_index;
 use crate::records::{ForeignKey, Index, PRIMARY_KEY};
@@ -77,9 +78,9 @@ impl Database {
             let own = changing.schema().arrow().field(place);
             if !is_comparable(own.data_type(), other) {
                 return Err(Error::schema(format!(
-                    "column {:?} has the type {} and refers to column {field:?} of table {referred:?}, which has the type {other}: give both the same type",
+                    "column {:?} refers to column {field:?} of table {:?}, which has another type: give both the same type",
                     own.name(),
-                    own.data_type()
+                    shown_name(referred)
                 )));
             }
         }
@@ -162,7 +163,8 @@ impl Target<'_> {
     fn in_order<'c, S: AsRef<str>>(&self, table: &str, columns: &'c [S]) -> Result<Vec<&'c str>> {
         if columns.len() != self.columns.len() {
             return Err(Error::schema(format!(
-                "a foreign key of table {table:?} has {} columns and refers to {}: name as many",
+                "a foreign key of table {:?} has {} columns and refers to {}: name as many",
+                shown_name(table),
                 columns.len(),
                 self.columns.len()
             )));
@@ -210,4 +212,9 @@ fn is_comparable(one: &DataType, other: &DataType) -> bool {
     let (one, other) = (value_type(one), value_type(other));
     let is_text = |data_type: &DataType| matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     one == other || (one.is_integer() && other.is_integer()) || (is_text(&one) && is_text(&other))
+}
+
+/// The name that a table which is being created will have.
+fn shown_name(table: &str) -> &str {
+    table.strip_prefix(UNFINISHED).unwrap_or(table)
 }

@@ -30,9 +30,8 @@ use crate::constraint::with_constraints;
 use crate::error::{Error, Result};
 use crate::file::create_folders;
 use crate::import::{ImportOptions, ImportProgress, ImportReport, Watch, import_into_database, imported_schema};
-use crate::records::{
-    DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TableOptions, history, named_snapshots, store_file,
-};
+use crate::records::store_file::{self, FileTimes};
+use crate::records::{DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TableOptions, history, named_snapshots};
 use crate::row::{Constraint, TableSchema, cluster_ids};
 use crate::table::Table;
 use crate::view::{Engine, database_path, store_path};
@@ -103,7 +102,7 @@ impl Database {
         }
         meta.put(STATE_KEY, &DatabaseState { next_table: 1 }.to_bytes())?;
         transaction.commit_with(lath_store::Durability::Sync)?;
-        Self::start(folder, store, options, false)
+        Self::start(folder, store, options)
     }
 
     /// Opens a database for reading and writing. Files that a killed process has left unfinished are removed.
@@ -113,7 +112,7 @@ impl Database {
     pub fn open(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
         let folder = existing(folder.as_ref())?;
         let store = open_store(&folder, &options, false, false)?;
-        let database = Self::start(folder, store, options, false)?;
+        let database = Self::start(folder, store, options)?;
         for name in list_unfinished(&database.tables.store.snapshot()?)? {
             database.drop_table(&name)?;
         }
@@ -131,19 +130,20 @@ impl Database {
         }
     }
 
-    /// Opens a database for reading, even while another process writes to it: new snapshots see that process's commits.
+    /// Opens a database for reading, even while another process writes to it: new snapshots see that process's commits. If no process writes to
+    /// it now, the database stays as it is, and [`is_outdated`](Self::is_outdated) tells when to open it again.
     ///
     /// # Errors
     /// [`Error::NoDatabase`] if there is none.
     pub fn open_read_only(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
         let folder = existing(folder.as_ref())?;
+        let files = FileTimes::read(&database_path(&folder));
         let store = open_store(&folder, &options, true, false)?;
-        Self::start(folder, store, options, true)
+        Ok(Self { tables: Arc::new(OpenTables::open(folder, store, options, true, files)?) })
     }
 
-    fn start(folder: PathBuf, store: Store, options: TableOptions, read_only: bool) -> Result<Self> {
-        let tables = OpenTables::open(folder, store, options, read_only)?;
-        Ok(Self { tables: Arc::new(tables) })
+    fn start(folder: PathBuf, store: Store, options: TableOptions) -> Result<Self> {
+        Ok(Self { tables: Arc::new(OpenTables::open(folder, store, options, false, None)?) })
     }
 
     pub(crate) fn tables(&self) -> &OpenTables {
@@ -162,6 +162,11 @@ impl Database {
     /// Whether it was opened by [`open_read_only`](Self::open_read_only).
     pub fn is_read_only(&self) -> bool {
         self.tables.read_only
+    }
+
+    /// Whether a database that was opened for reading may lack later commits, because no process had it open for writing then.
+    pub fn is_outdated(&self) -> bool {
+        self.tables.is_outdated()
     }
 
     /// Whether another process waits to open the database for writing.

@@ -10,7 +10,8 @@ use super::sibling_tables::SiblingTables;
 use super::table_list::{find_number, folder_name, list_tables, read_state};
 use crate::error::{Error, Result};
 use crate::maintenance::vacuum;
-use crate::records::{TableOptions, file_place, store_file};
+use crate::records::store_file::{self, FileTimes};
+use crate::records::{TableOptions, file_place};
 use crate::sequence::Sequences;
 use crate::table::Table;
 use crate::view::{Engine, Siblings, database_path};
@@ -25,19 +26,27 @@ pub(crate) struct OpenTables {
     pub(crate) read_only: bool,
     pub(crate) sequences: Sequences,
     siblings: Arc<SiblingTables>,
+    /// The store's files before it was opened.
+    files: Option<FileTimes>,
     /// The tables by their numbers: all of them, if the database is open for writing.
     tables: Mutex<HashMap<u64, Table>>,
 }
 
 impl OpenTables {
-    pub(crate) fn open(folder: PathBuf, store: Store, options: TableOptions, read_only: bool) -> Result<Self> {
+    pub(crate) fn open(
+        folder: PathBuf,
+        store: Store,
+        options: TableOptions,
+        read_only: bool,
+        files: Option<FileTimes>,
+    ) -> Result<Self> {
         let snapshot = store.snapshot()?;
         if read_state(&snapshot)?.is_none() {
             return Err(Error::NoDatabase { folder });
         }
         let sequences = Sequences::new(&folder, read_only);
         let siblings = SiblingTables::new(folder.clone(), store.clone(), options.clone());
-        let database = Self { folder, store, options, read_only, sequences, siblings, tables: Mutex::default() };
+        let database = Self { folder, store, options, read_only, sequences, siblings, files, tables: Mutex::default() };
         if !read_only {
             // Now, as no thread writes files yet.
             for (_, number) in list_tables(&snapshot)? {
@@ -47,6 +56,15 @@ impl OpenTables {
             }
         }
         Ok(database)
+    }
+
+    /// Whether there may be later commits that snapshots do not have.
+    pub(crate) fn is_outdated(&self) -> bool {
+        !self.store.follows_writers()
+            && self
+                .files
+                .as_ref()
+                .is_none_or(|files| FileTimes::read(&database_path(&self.folder)).as_ref() != Some(files))
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<u64, Table>> {

@@ -2,12 +2,18 @@
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use lath_store::{Store, store_users};
 
 use super::options::TableOptions;
 use crate::error::{Error, Result};
+
+/// Time that a process with nothing to do has to let another one write: it looks more often whether one waits.
+const LEAST_WAIT: Duration = Duration::from_millis(100);
+
+/// Two changes within this time may give a file the same time.
+const TIME_GRAIN: Duration = Duration::from_millis(50);
 
 /// Opens the store at `path`.
 ///
@@ -23,13 +29,13 @@ pub(crate) fn open_store(path: &Path, options: &TableOptions, read_only: bool, c
         .wait(options.wait)
         .read_only(read_only)
         .create(create);
-    let opened = match read_only || waited.is_zero() {
+    let opened = match read_only {
         true => options.open(path),
         // The process that writes may let this one in when it knows that it waits.
         false => match options.clone().wait(Duration::ZERO).open(path) {
             Err(lath_store::Error::Busy) => {
-                let _until_opened = Waiting::begin(path);
-                options.open(path)
+                let _until_opened = WaitingProcess::begin(path);
+                options.clone().wait(waited.max(LEAST_WAIT)).open(path)
             }
             opened => opened,
         },
@@ -39,19 +45,45 @@ pub(crate) fn open_store(path: &Path, options: &TableOptions, read_only: bool, c
             Ok(options.create(true).open(path)?)
         }
         Err(lath_store::Error::Busy) => {
-            Err(Error::InUse { folder: path.parent().unwrap_or(path).to_owned(), users: store_users(path), waited })
+            let mut users = store_users(path);
+            // This process may read it.
+            users.retain(|user| user.process != std::process::id());
+            Err(Error::InUse { folder: path.parent().unwrap_or(path).to_owned(), users, waited })
         }
         opened => Ok(opened?),
     }
 }
 
+/// The lengths and times of the files of a store, by which later commits are noticed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileTimes(Vec<Option<(u64, SystemTime)>>);
+
+impl FileTimes {
+    /// `None` if a file was changed so lately that another change may not be noticed.
+    pub(crate) fn read(path: &Path) -> Option<Self> {
+        let now = SystemTime::now();
+        let mut files = Vec::new();
+        for suffix in ["", "-log0", "-log1"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            let metadata = fs::metadata(&name).ok();
+            let file = metadata.and_then(|metadata| Some((metadata.len(), metadata.modified().ok()?)));
+            if file.is_some_and(|(_, time)| time + TIME_GRAIN > now) {
+                return None;
+            }
+            files.push(file);
+        }
+        Some(Self(files))
+    }
+}
+
 /// A process that waits for the writer has a shared lock on a file for as long as it waits.
 #[derive(Debug)]
-struct Waiting {
+struct WaitingProcess {
     _file: Option<File>,
 }
 
-impl Waiting {
+impl WaitingProcess {
     /// Without the file, this waits like others and is not noticed.
     fn begin(path: &Path) -> Self {
         let file = File::options().create(true).truncate(false).write(true).open(waiting_path(path));

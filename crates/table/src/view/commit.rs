@@ -185,6 +185,10 @@ impl View for Arc<Commit> {
         self.committed_stamp
     }
 
+    fn generation(&self) -> u64 {
+        self.snapshot.generation()
+    }
+
     fn schema(&self) -> &Arc<TableSchema> {
         &self.schema
     }

@@ -8,11 +8,10 @@ use lath_store::{RecordReader, Tree};
 use super::View;
 use super::deleted_cache::DeadEntry;
 use super::engine::Engine;
-use super::hot::for_each_since;
 use crate::error::{Error, Result};
 use crate::file::locate;
 use crate::records::{FileEntry, TreeName, file_key, mask_key};
-use crate::row::ByteList;
+use crate::row::{ByteList, read_stamp};
 
 /// Keys that are hot or deleted, in ascending order, with their stamps.
 #[derive(Debug, Default)]
@@ -36,10 +35,12 @@ pub(crate) fn dead_rows(
     let since =
         |file: &FileEntry, known: &Option<DeadEntry>| known.as_ref().map_or(0, |known| known.stamp).max(file.born);
     let oldest = files.iter().zip(&known).map(|(file, known)| since(file, known)).min().unwrap_or(stamp);
+    // Nodes of the trees that are not newer have no keys that changed since. A file of which nothing is known may have any.
+    let generation = known.iter().map(|known| known.as_ref().map_or(0, |known| known.generation)).min().unwrap_or(0);
     let mut changed = [HotKeys::default(), HotKeys::default()];
     if hot_stamp > oldest {
         for (keys, name) in changed.iter_mut().zip([TreeName::Hot, TreeName::Tombstones]) {
-            *keys = HotKeys::since(view.tree(name)?, oldest)?;
+            *keys = HotKeys::since(view.tree(name)?, oldest, generation)?;
         }
     }
     let mut dead = Vec::with_capacity(files.len());
@@ -62,7 +63,10 @@ pub(crate) fn dead_rows(
             }
         }
         if stamp == committed {
-            engine.dead.put(file.number, DeadEntry { incarnation, stamp, dead: Arc::clone(&rows) });
+            engine.dead.put(
+                file.number,
+                DeadEntry { incarnation, stamp, generation: view.generation(), dead: Arc::clone(&rows) },
+            );
         }
         dead.push(rows);
     }
@@ -83,14 +87,17 @@ pub(crate) fn rows_replaced_by_hot(engine: &Engine, view: &mut dyn View) -> Resu
 }
 
 impl HotKeys {
-    /// The keys of a tree whose stamps are higher than `stamp`.
-    fn since(tree: Option<Tree<'_>>, stamp: u64) -> Result<Self> {
+    /// The keys of a tree whose stamps are higher than `stamp`. The commit with this stamp, or an earlier one, had this generation.
+    fn since(tree: Option<Tree<'_>>, stamp: u64, generation: u64) -> Result<Self> {
         let mut found = Self::default();
         let Some(tree) = tree else { return Ok(found) };
-        for_each_since(tree, stamp, |key, _, changed| {
-            found.keys.push(key);
-            found.stamps.push(changed);
-            Ok(())
+        tree.for_each_newer(generation, |key, value| {
+            let changed = read_stamp(value)?;
+            if changed > stamp {
+                found.keys.push(key);
+                found.stamps.push(changed);
+            }
+            Ok::<_, Error>(())
         })?;
         Ok(found)
     }

@@ -18,6 +18,8 @@ pub(crate) struct DeadEntry {
     /// The writer that made the commit. A commit of another writer with a higher number need not follow it: after a loss of power, say.
     pub(crate) incarnation: u64,
     pub(crate) stamp: u64,
+    /// The generation that the store had with this commit.
+    pub(crate) generation: u64,
     pub(crate) dead: Arc<DeleteMask>,
 }
 

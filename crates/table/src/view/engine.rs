@@ -286,7 +286,7 @@ impl Engine {
             return Ok(Arc::clone(consumers));
         }
         let consumers = Arc::new(consumer_files::load_all(&self.folder)?);
-        // A table without consumers is asked often, and answers at once.
+        // For a table without consumers, which is the usual one, this takes no time.
         *known = (!consumers.is_empty()).then(|| (Instant::now(), Arc::clone(&consumers)));
         Ok(consumers)
     }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use lath_store::{Cursor, Tree};
+use lath_store::Cursor;
 
 use super::View;
 use crate::error::{Error, Result};
 use crate::records::TreeName;
 use crate::row::key::KeyRange;
-use crate::row::{ByteList, HotValue, StoredRows, TableSchema, ValueColumns, read_stamp, value_codec};
+use crate::row::{ByteList, HotValue, StoredRows, TableSchema, ValueColumns, value_codec};
 
 /// The columns of hot rows to decode, in a schema that is not older than any of the rows.
 #[derive(Debug)]
@@ -86,23 +86,6 @@ impl HotRows {
         decoded.extend(self.rows.decode(&columns.values)?);
         Ok(columns.places.iter().map(|&at| Arc::clone(&decoded[at])).collect())
     }
-}
-
-/// Calls `each` with key, value and stamp of every entry of a tree of hot rows or tombstones whose stamp is higher than `stamp`.
-pub(crate) fn for_each_since(
-    tree: Tree<'_>,
-    stamp: u64,
-    mut each: impl FnMut(&[u8], &[u8], u64) -> Result<()>,
-) -> Result<()> {
-    let mut cursor = tree.cursor();
-    while cursor.next()? {
-        let (Some(key), Some(value)) = (cursor.key(), cursor.value()?) else { break };
-        let own = read_stamp(value)?;
-        if own > stamp {
-            each(key, value, own)?;
-        }
-    }
-    Ok(())
 }
 
 /// Reads hot rows in the order of their keys, some at a time.

@@ -43,6 +43,9 @@ pub(crate) trait View: Send {
     /// The stamp of the commit that is read, or that the transaction began with.
     fn committed_stamp(&self) -> u64;
 
+    /// The generation of the store's commit that is read, or that the transaction began with.
+    fn generation(&self) -> u64;
+
     fn schema(&self) -> &Arc<TableSchema>;
 
     fn manifest(&self) -> &Arc<Manifest>;
@@ -70,6 +73,10 @@ impl<V: View + ?Sized> View for &mut V {
 
     fn committed_stamp(&self) -> u64 {
         (**self).committed_stamp()
+    }
+
+    fn generation(&self) -> u64 {
+        (**self).generation()
     }
 
     fn schema(&self) -> &Arc<TableSchema> {
@@ -107,6 +114,10 @@ impl View for WithExpired<'_> {
 
     fn committed_stamp(&self) -> u64 {
         self.0.committed_stamp()
+    }
+
+    fn generation(&self) -> u64 {
+        self.0.generation()
     }
 
     fn schema(&self) -> &Arc<TableSchema> {

@@ -86,7 +86,7 @@ impl FlushedRows {
         self.rounds.iter_mut().for_each(|round| round.files.keep());
     }
 
-    /// Adds the rows with these keys to those that have changed.
+    /// Notes that the rows with these keys have changed.
     fn mark_changed<'k>(&mut self, engine: &Arc<Engine>, keys: impl Iterator<Item = &'k Vec<u8>>) -> Result<()> {
         let mut keys: Vec<&[u8]> = keys.map(Vec::as_slice).collect();
         keys.sort_unstable();

@@ -27,6 +27,7 @@ pub(crate) struct OpenWrite {
     /// The number that the commit has in the store.
     commit: u64,
     committed_stamp: u64,
+    committed_generation: u64,
     schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,
     indexes: Arc<Vec<Index>>,
@@ -72,6 +73,7 @@ impl OpenWrite {
             state,
             commit,
             committed_stamp: commit - 1,
+            committed_generation: 0,
             clock,
             expiry: Expiry::new(&schema, clock),
             schema: Arc::new(schema),
@@ -98,6 +100,7 @@ impl OpenWrite {
             state,
             commit,
             committed_stamp: pinned.stamp(),
+            committed_generation: pinned.snapshot().generation(),
             schema: Arc::clone(View::schema(&pinned)),
             manifest: Arc::clone(pinned.manifest()),
             indexes: Arc::clone(pinned.indexes()),
@@ -194,8 +197,8 @@ impl OpenWrite {
     pub(crate) fn add_foreign_key(&mut self, key: &ForeignKey) -> Result<()> {
         if self.schema.ttl().is_some() {
             return Err(Error::schema(format!(
-                "rows of the table in {} expire, and rows would refer to missing ones: drop its TTL first",
-                self.engine.folder.display()
+                "rows of the foreign key {:?} would refer to missing ones, because rows of one of its tables expire: drop the TTL first",
+                key.name
             )));
         }
         let number = self.engine.trees.number();
@@ -729,6 +732,10 @@ impl View for WriteView<'_> {
 
     fn committed_stamp(&self) -> u64 {
         self.write.committed_stamp
+    }
+
+    fn generation(&self) -> u64 {
+        self.write.committed_generation
     }
 
     fn schema(&self) -> &Arc<TableSchema> {

@@ -81,7 +81,7 @@ pub(super) fn kill_count() -> u64 {
 }
 
 #[test]
-fn commits_of_killed_process_survive_beside_another_writer() {
+fn commits_of_killed_process_survive_another_writer() {
     let kills = kill_count();
     let mut random = Seeded::new("a killed writer frees the lock");
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Readers beside two processes that write by turns and are killed again and again: at any time they see every commit that a
+//! Readers of a store to which two processes write by turns and are killed again and again: at any time they see every commit that a
 //! process has reported, and no commit older than one that another reader has seen.
 //!
 //! `LATH_FULL=1` and `LATH_KILLS` set the number of kills, as in [`kill`](super::kill).
