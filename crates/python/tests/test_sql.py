@@ -268,8 +268,16 @@ def test_tables_with_a_primary_key_are_changed(tmp_path: Path) -> None:
             assert rows == [{"item": 2, "count": 19}, {"item": 3, "count": 7}]
             with pytest.raises(lath.InvalidError):
                 reader.sql("DELETE FROM stock")
-        with pytest.raises(lath.BusyError):
-            lath.Session(database=tmp_path / "shop")
+        # A result keeps the database open.
+        del inserted
+        with lath.Session(database=tmp_path / "shop", wait=0) as other:
+            with shop.transaction():
+                shop.sql("DELETE FROM stock WHERE item = 2")
+                with pytest.raises(lath.BusyError):
+                    other.sql("INSERT INTO stock VALUES (4, 'pin', 1)")
+            other.sql("INSERT INTO stock VALUES (4, 'pin', 1)")
+        rows = shop.sql("SELECT item FROM stock ORDER BY item").to_arrow().to_pylist()
+        assert rows == [{"item": 3}, {"item": 4}]
 
 
 def test_transactions_are_blocks(tmp_path: Path) -> None:

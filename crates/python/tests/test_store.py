@@ -218,6 +218,7 @@ TestMapping.settings = settings(
 HOLD = """
 import sys, lath
 held = lath.Store(sys.argv[1]), lath.Table.open(sys.argv[2]), lath.Session(database=sys.argv[3])
+held[2].sql("BEGIN")
 print("open", flush=True)
 sys.stdin.readline()
 """
@@ -228,10 +229,16 @@ def test_opening_waits_for_another_process(tmp_path: Path) -> None:
     lath.Store(store)[b"a"] = b"1"
     lath.Table.create(table, pa.schema([pa.field("id", pa.int64(), nullable=False)]), ["id"]).close()
     lath.Session(database=database).close()
+
+    def write(wait: float) -> lath.Session:
+        session = lath.Session(database=database, wait=wait)
+        session.sql("CREATE TABLE t (id BIGINT PRIMARY KEY)")
+        return session
+
     openings: list[Callable[[float], lath.Store | lath.Table | lath.Session]] = [
         lambda wait: lath.Store(store, wait=wait),
         lambda wait: lath.Table.open(table, wait=wait),
-        lambda wait: lath.Session(database=database, wait=wait),
+        write,
     ]
     for opening in openings:
         command = [sys.executable, "-c", HOLD, str(store), str(table), str(database)]

@@ -1,7 +1,8 @@
 //! Answers the protocol's requests from a database.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use hyper::{Method, StatusCode};
 use lath_table::{Database, Error, Table};
@@ -27,7 +28,8 @@ const ENDPOINTS: [&str; 6] = [
 /// The published tables of a database.
 #[derive(Debug)]
 pub(crate) struct Catalog {
-    database: Database,
+    folder: PathBuf,
+    database: Mutex<Database>,
 }
 
 /// The part of a table's metadata that is checked before it is sent.
@@ -40,7 +42,14 @@ type AnswerResult<T = Answer> = Result<T, Answer>;
 
 impl Catalog {
     pub(crate) fn new(database: Database) -> Self {
-        Self { database }
+        Self { folder: database.folder().to_owned(), database: Mutex::new(database) }
+    }
+
+    /// The database with what others have committed to it.
+    fn database(&self) -> lath_table::Result<Database> {
+        let mut database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        database.reopen_if_outdated()?;
+        Ok(database.clone())
     }
 
     /// Answers a request. Reads the database and, for a table, its metadata file.
@@ -75,9 +84,10 @@ impl Catalog {
 
     /// The names of the published tables. Clients expect to be able to load what is listed, so that the others are not.
     pub(crate) fn published(&self) -> lath_table::Result<Vec<String>> {
-        let mut names = self.database.table_names()?;
+        let database = self.database()?;
+        let mut names = database.table_names()?;
         names.retain(|name| {
-            let publication = self.database.table(name).and_then(|table| table.publication());
+            let publication = database.table(name).and_then(|table| table.publication());
             // Loading a table whose publication cannot be read says why.
             !matches!(publication, Ok(None) | Err(Error::NoSuchTable { .. } | Error::NoTable { .. }))
         });
@@ -111,7 +121,7 @@ impl Catalog {
                 "the database was moved from {location} to {} after the table was published, and metadata has absolute paths; \
                  publish it again: lath table publish {} --table '{name}' --now",
                 table.folder().display(),
-                self.database.folder().display(),
+                self.folder.display(),
             )));
         }
         Ok(format!("{{\"metadata-location\":{},\"metadata\":{metadata},\"config\":{{}}}}", json!(path)))
@@ -121,7 +131,7 @@ impl Catalog {
     fn table(&self, segment: &Segment) -> AnswerResult<(String, Table)> {
         let mut found = None;
         for name in segment.names() {
-            match self.database.table(&name) {
+            match self.database().and_then(|database| database.table(&name)) {
                 Ok(_) if found.is_some() => {
                     let message = format!(
                         "{:?} in the path can be two tables, with + and with a space: encode them as %2B and %20",
@@ -140,13 +150,13 @@ impl Catalog {
     fn not_published(&self, name: &str) -> Answer {
         no_such_table(format!(
             "Table is not published: {NAMESPACE}.{name}; publish it: lath table publish {} --table '{name}' --as iceberg",
-            self.database.folder().display()
+            self.folder.display()
         ))
     }
 
     /// The store stays open when its folder is moved or removed, but the paths in metadata do not.
     fn check_folder(&self) -> AnswerResult<()> {
-        let folder = self.database.folder();
+        let folder = &self.folder;
         match folder.is_dir() {
             true => Ok(()),
             false => {

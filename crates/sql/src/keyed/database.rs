@@ -89,14 +89,7 @@ impl SharedDatabase {
     pub(crate) fn refresh(&self) -> Result<()> {
         let mut open = self.lock();
         let Some(database) = &mut *open else { return closed() };
-        if database.is_read_only() && database.is_outdated() {
-            *database = self.open_for_reading().map_err(table_error)?;
-        }
-        Ok(())
-    }
-
-    fn open_for_reading(&self) -> lath_table::Result<Database> {
-        Database::open_read_only(&self.folder.path, self.folder.options.clone())
+        database.reopen_if_outdated().map_err(table_error)
     }
 
     /// Whether the session cannot change it.
@@ -151,7 +144,8 @@ impl SharedDatabase {
             return false;
         }
         // If it cannot be opened again, the session keeps what it has.
-        self.open_for_reading().is_ok_and(|reading| {
+        let reading = Database::open_read_only(&self.folder.path, self.folder.options.clone());
+        reading.is_ok_and(|reading| {
             *database = reading;
             true
         })

@@ -169,6 +169,17 @@ impl Database {
         self.tables.is_outdated()
     }
 
+    /// Opens a database that [is outdated](Self::is_outdated) again. Tables and snapshots of the handle before stay as they are.
+    ///
+    /// # Errors
+    /// As [`open_read_only`](Self::open_read_only).
+    pub fn reopen_if_outdated(&mut self) -> Result<()> {
+        if self.is_outdated() {
+            *self = Self::open_read_only(self.folder(), self.tables.options.clone())?;
+        }
+        Ok(())
+    }
+
     /// Whether another process waits to open the database for writing.
     pub fn is_awaited(&self) -> bool {
         store_file::is_awaited(&database_path(self.folder()))
