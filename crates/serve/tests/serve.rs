@@ -72,6 +72,24 @@ fn get(address: SocketAddr, path: &str) -> Answer {
 const TABLES: &str = "/v1/namespaces/public/tables";
 
 #[test]
+fn tables_are_found_that_were_published_after_a_start_without_a_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Database::create(folder.path(), options()).unwrap());
+    let server = serve(folder.path());
+    let names = || server.published_tables().unwrap();
+    assert_eq!(names(), [] as [&str; 0]);
+    let database = Database::open(folder.path(), options()).unwrap();
+    create(&database, "orders").publish(PublishOptions::new()).unwrap();
+    assert_eq!(names(), ["orders"]);
+    drop(database);
+    let database = Database::open(folder.path(), options()).unwrap();
+    create(&database, "bills").publish(PublishOptions::new()).unwrap();
+    drop(database);
+    assert_eq!(names(), ["bills", "orders"]);
+    assert_eq!(get(server.address(), &format!("{TABLES}/bills")).status, 200);
+}
+
+#[test]
 fn published_tables_are_found_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let database = Database::create(folder.path().join("shop"), options()).unwrap();
