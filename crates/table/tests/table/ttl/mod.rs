@@ -324,7 +324,7 @@ fn a_table_with_foreign_keys_has_no_ttl() {
     let add = |table: &str, referred: &str| database.add_foreign_key(table, "fk", &["n"], referred, &["id"]);
     for (table, referred) in [("notes", "others"), ("others", "notes")] {
         let error = add(table, referred).unwrap_err().to_string();
-        assert!(error.contains("drop its TTL first"), "{error}");
+        assert!(error.contains("drop the TTL first"), "{error}");
         assert_eq!(database.table("notes").unwrap().snapshot().unwrap().foreign_keys().unwrap().len(), 0);
     }
     add("notes", "events").unwrap();
