@@ -559,7 +559,7 @@ impl DatabaseSetting {
     fn open(self, runtime: &Runtime, uncommitted: &UncommittedFiles) -> lath_table::Result<SessionDatabase> {
         let wait = self.wait.unwrap_or(TableOptions::DEFAULT_WAIT);
         let options = TableOptions::new().runtime(runtime).wait(wait).uncommitted(uncommitted);
-        SessionDatabase::open(DatabaseFolder { path: self.path, is_read_only: self.read_only, options })
+        SessionDatabase::open(DatabaseFolder { path: self.path, is_read_only: self.read_only, options, wait })
     }
 }
 

@@ -2,6 +2,7 @@ use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use datafusion::common::exec_err;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::DataFusionError;
 use datafusion::physical_plan::ExecutionPlan;
@@ -118,6 +119,11 @@ impl CommitPoint {
     pub(crate) fn pass(&self) -> bool {
         self.0.as_ref().is_none_or(|stop| stop.decide(Outcome::Committed) == Outcome::Committed)
     }
+}
+
+/// The error of a statement that was stopped before its commit point.
+pub(crate) fn stopped<T>() -> Result<T, DataFusionError> {
+    exec_err!("the statement was stopped, so nothing was changed")
 }
 
 /// Adds points at which a plan can be stopped to operators that may multiply rows.

@@ -10,7 +10,7 @@ use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use datafusion::catalog::TableProvider;
-use datafusion::common::{Result, exec_err, internal_err};
+use datafusion::common::{Result, internal_err};
 use datafusion::execution::memory_pool::MemoryReservation;
 use lath_table::{IndexInfo, Key, KeyValue, MergeWhen, Transaction, WhenMatched};
 use tokio::sync::mpsc::Receiver;
@@ -22,7 +22,7 @@ use super::without_key::RowNumbers;
 use super::{Change, Conflicts, MergeAction};
 use crate::error::table_error;
 use crate::keyed::KeyedTable;
-use crate::stop::CommitPoint;
+use crate::stop::{CommitPoint, stopped};
 use crate::transaction::{OpenTransaction, StatementChanges};
 
 /// A message to the writer.
@@ -387,10 +387,6 @@ impl<'t> Writer<'t> {
     fn keys(&self, batch: &RecordBatch, from: usize) -> Result<RecordBatch> {
         columns_at(batch, from, &self.keys)
     }
-}
-
-fn stopped<T>() -> Result<T> {
-    exec_err!("the statement was stopped, so nothing was changed")
 }
 
 fn columns_at(batch: &RecordBatch, from: usize, schema: &SchemaRef) -> Result<RecordBatch> {

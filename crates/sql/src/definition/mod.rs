@@ -20,7 +20,7 @@ mod view;
 
 use std::sync::Arc;
 
-use datafusion::common::{Result, TableReference, exec_err, plan_err};
+use datafusion::common::{Result, TableReference, plan_err};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, LogicalPlan};
 use datafusion::sql::parser::Statement;
@@ -34,7 +34,7 @@ use crate::dialect::normal;
 use crate::error::{table_error, table_work};
 use crate::files::Catalogs;
 use crate::keyed::{KeyedTable, SessionTables};
-use crate::stop::CommitPoint;
+use crate::stop::{CommitPoint, stopped};
 
 /// Runs statements that define tables.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +66,7 @@ impl Definitions<'_> {
     pub(crate) async fn run_statement(&self, statement: &Statement) -> Result<bool> {
         let Statement::Statement(statement) = statement else { return Ok(false) };
         if changes_at_once(statement) && !CommitPoint::current().pass() {
-            return exec_err!("the statement was stopped, so nothing was changed");
+            return stopped();
         }
         match statement.as_ref() {
             SqlStatement::AlterTable(alter) => self.alter_table(alter).await?,

@@ -28,6 +28,8 @@ pub(crate) struct DatabaseFolder {
     pub(crate) path: PathBuf,
     pub(crate) is_read_only: bool,
     pub(crate) options: TableOptions,
+    /// The time for which a statement waits for another process.
+    pub(crate) wait: Duration,
 }
 
 /// The database of a session, which is closed when this is dropped.
@@ -38,8 +40,24 @@ pub(crate) struct SessionDatabase(Arc<SharedDatabase>);
 #[derive(Debug)]
 pub(crate) struct SharedDatabase {
     folder: DatabaseFolder,
+    open: Mutex<OpenDatabase>,
+}
+
+#[derive(Debug)]
+struct OpenDatabase {
     /// `None` once the session is closed.
-    open: Mutex<Option<Database>>,
+    database: Option<Database>,
+    /// Whether a thread looks for processes that wait to write.
+    is_watched: bool,
+}
+
+impl OpenDatabase {
+    fn get(&mut self) -> Result<&mut Database> {
+        match &mut self.database {
+            Some(database) => Ok(database),
+            None => plan_err!("the session is closed, and its database with it"),
+        }
+    }
 }
 
 impl SessionDatabase {
@@ -52,9 +70,10 @@ impl SessionDatabase {
             opened => opened?,
         };
         let is_writer = !database.is_read_only();
-        let shared = Arc::new(SharedDatabase { folder, open: Mutex::new(Some(database)) });
+        let open = Mutex::new(OpenDatabase { database: Some(database), is_watched: false });
+        let shared = Arc::new(SharedDatabase { folder, open });
         if is_writer {
-            shared.watch();
+            shared.watch(&mut shared.lock());
         }
         Ok(Self(shared))
     }
@@ -67,29 +86,24 @@ impl SessionDatabase {
 impl Drop for SessionDatabase {
     fn drop(&mut self) {
         // Here and not on the thread that looks for others, so that it is closed when the session is.
-        let closed = self.0.lock().take();
+        let closed = self.0.lock().database.take();
         drop(closed);
     }
 }
 
 impl SharedDatabase {
-    fn lock(&self) -> MutexGuard<'_, Option<Database>> {
+    fn lock(&self) -> MutexGuard<'_, OpenDatabase> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The database as it is open now.
     pub(crate) fn get(&self) -> Result<Database> {
-        match &*self.lock() {
-            Some(database) => Ok(database.clone()),
-            None => closed(),
-        }
+        self.lock().get().map(|database| database.clone())
     }
 
     /// Opens the database again for reading if it lacks what others have committed since.
     pub(crate) fn refresh(&self) -> Result<()> {
-        let mut open = self.lock();
-        let Some(database) = &mut *open else { return closed() };
-        database.reopen_if_outdated().map_err(table_error)
+        self.lock().get()?.reopen_if_outdated().map_err(table_error)
     }
 
     /// Whether the session cannot change it.
@@ -104,9 +118,8 @@ impl SharedDatabase {
             return Ok(database);
         }
         let begun = Instant::now();
-        let wait = self.folder.options.longest_wait();
         loop {
-            let left = wait.saturating_sub(begun.elapsed());
+            let left = self.folder.wait.saturating_sub(begun.elapsed());
             let options = self.folder.options.clone().wait(left.min(ATTEMPT));
             match Database::open(&self.folder.path, options) {
                 Err(lath_table::Error::InUse { .. }) if left > ATTEMPT && is_wanted() => {}
@@ -121,7 +134,7 @@ impl SharedDatabase {
     /// The database, if it is open for writing or only read.
     fn writer(&self) -> Result<Option<Database>> {
         let mut open = self.lock();
-        let Some(database) = &mut *open else { return closed() };
+        let database = open.get()?;
         if !database.is_read_only() && self.let_others_write(database) {
             // Those who wait look every few milliseconds.
             thread::sleep(TURN);
@@ -132,9 +145,8 @@ impl SharedDatabase {
 
     fn install(self: &Arc<Self>, writer: Database) -> Result<Database> {
         let mut open = self.lock();
-        let Some(database) = &mut *open else { return closed() };
-        *database = writer.clone();
-        self.watch();
+        *open.get()? = writer.clone();
+        self.watch(&mut open);
         Ok(writer)
     }
 
@@ -152,23 +164,24 @@ impl SharedDatabase {
     }
 
     /// Looks for processes that wait to write, as long as this one can.
-    fn watch(self: &Arc<Self>) {
+    fn watch(self: &Arc<Self>, open: &mut OpenDatabase) {
+        if open.is_watched {
+            return;
+        }
         let this = Arc::clone(self);
         let looking = thread::Builder::new().name("lath-sql-turns".to_owned());
         // Without the thread, the database stays open for writing until a statement looks.
-        let _ = looking.spawn(move || while this.look() {});
+        open.is_watched = looking.spawn(move || while this.look() {}).is_ok();
     }
 
     /// Waits and looks once. Returns whether to go on.
     fn look(&self) -> bool {
         thread::sleep(LOOK);
-        match &mut *self.lock() {
+        let mut open = self.lock();
+        open.is_watched = match &mut open.database {
             Some(database) => !database.is_read_only() && !self.let_others_write(database),
             None => false,
-        }
+        };
+        open.is_watched
     }
-}
-
-fn closed<T>() -> Result<T> {
-    plan_err!("the session is closed, and its database with it")
 }

@@ -19,7 +19,7 @@ use lath_testkit::{Seeded, seed};
 
 const KEYS: u64 = 4;
 
-/// What a transaction that committed has done.
+/// The operations of a committed transaction.
 #[derive(Debug, Clone, Default)]
 struct TransactionRecord {
     /// By the clock of all transactions: before BEGIN, and after COMMIT.

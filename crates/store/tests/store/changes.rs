@@ -54,7 +54,7 @@ fn changes_are_the_ones_of_a_model() {
         let mut entries = Entries::new();
         let mut earlier: VecDeque<(Snapshot, Entries)> = VecDeque::new();
         let mut generations: VecDeque<(u64, Entries)> = VecDeque::new();
-        // Commits that nobody holds are the normal case.
+        // Half of the histories keep no snapshots of earlier commits.
         let holds = seed % 2 == 0;
         for step in 0..150 {
             let mut transaction = store.begin().unwrap();

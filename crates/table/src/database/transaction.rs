@@ -192,8 +192,8 @@ impl DatabaseTransaction {
     /// As [`lath_store::Transaction::commit`], and [`Error::NoReferredRow`] and [`Error::ReferredRow`] if rows violate a foreign key; then
     /// nothing is changed.
     pub fn commit_with(mut self, durability: Durability) -> Result<()> {
-        self.write_pending()?;
-        let numbers: Vec<u64> = self.parts.values().filter_map(|part| part.engine.trees.number()).collect();
+        let touched = self.parts.values().filter(|part| !part.transaction.changing.touched().is_empty());
+        let numbers: Vec<u64> = touched.filter_map(|part| part.engine.trees.number()).collect();
         for number in numbers {
             check_table(&mut self, number)?;
         }

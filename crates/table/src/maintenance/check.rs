@@ -11,9 +11,9 @@ use super::file_check::check_file;
 use super::vacuum::orphans;
 use crate::error::Result;
 use crate::read::scan::{RowMerge, RowSource};
-use crate::read::{Changes, count_by_files, entries_of_rows, has_values, with_codec};
+use crate::read::{Changes, all_values, count_by_files, entries_of_rows, has_values, with_codec};
 use crate::records::history::History;
-use crate::records::{Index, TreeName, entry_values, named_snapshots};
+use crate::records::{Index, TreeName, named_snapshots};
 use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, TableSchema};
 use crate::view::{Commit, Engine, HotColumns, HotCursor, View, dead_rows};
@@ -203,14 +203,7 @@ fn check_foreign_keys(engine: &Arc<Engine>, commit: &Arc<Commit>, problems: &mut
     for key in &commit.foreign_keys().own {
         let referred = siblings.engine(key.referred)?;
         let mut other = Commit::of(&referred, Arc::clone(commit.shared_snapshot()))?;
-        let mut view = Arc::clone(commit);
-        let mut values = BTreeSet::new();
-        if let Some(tree) = view.index_tree(key.index)? {
-            for entry in tree.iter() {
-                let (entry, value) = entry?;
-                values.insert(entry_values(&entry, value)?.to_vec());
-            }
-        }
+        let values = all_values(&mut Arc::clone(commit), key.index)?;
         let values = values.iter().map(Vec::as_slice);
         let arrays = with_codec(commit, key.index, |codec, _| codec.decode(values))?;
         let is_there = has_values(&referred, &mut other, key.target, &arrays)?;

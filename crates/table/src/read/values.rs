@@ -1,11 +1,13 @@
 //! Looks for rows by the values of foreign keys.
 
+use std::collections::BTreeSet;
+
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::cast;
 
 use super::lookup::{SortedKeys, contains_many};
 use crate::error::{Error, Result};
-use crate::records::{Index, PRIMARY_KEY};
+use crate::records::{Index, PRIMARY_KEY, entry_values};
 use crate::row::{ByteList, KeyCodec};
 use crate::view::{Engine, View};
 
@@ -21,6 +23,18 @@ pub(crate) fn with_codec<T>(
     let index = view.indexes().iter().find(|index| index.number() == target);
     let index = index.ok_or_else(|| Error::corrupt("the index of a foreign key is missing"))?;
     used(index.codec(), Some(index))
+}
+
+/// The encoded values that rows have in an index, each once.
+pub(crate) fn all_values(view: &mut dyn View, index: u64) -> Result<BTreeSet<Vec<u8>>> {
+    let mut all = BTreeSet::new();
+    if let Some(tree) = view.index_tree(index)? {
+        for entry in tree.iter() {
+            let (entry, value) = entry?;
+            all.insert(entry_values(&entry, value)?.to_vec());
+        }
+    }
+    Ok(all)
 }
 
 /// For each row of these columns, whether the table has a row with the same values in an index or in its primary key. A null is no value.

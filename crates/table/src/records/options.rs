@@ -186,12 +186,6 @@ impl TableOptions {
         self
     }
 
-    /// The time that [`wait`](Self::wait) has set.
-    #[must_use]
-    pub fn longest_wait(&self) -> Duration {
-        self.wait
-    }
-
     /// Sets a URL of a bucket, such as `s3://bucket/prefix`, below which tables that are created with these options have their Parquet files. Hot
     /// rows, masks and indexes stay in the table's folder. In a database each table has its own prefix below the URL, called as its folder.
     /// Tables that exist have their files where they were created.

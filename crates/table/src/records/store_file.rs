@@ -46,8 +46,8 @@ pub(crate) fn open_store(path: &Path, options: &TableOptions, read_only: bool, c
         }
         Err(lath_store::Error::Busy) => {
             let mut users = store_users(path);
-            // This process may read it.
-            users.retain(|user| user.process != std::process::id());
+            // A reader in this process is in nobody's way.
+            users.retain(|user| user.is_writer || user.process != std::process::id());
             Err(Error::InUse { folder: path.parent().unwrap_or(path).to_owned(), users, waited })
         }
         opened => Ok(opened?),
@@ -64,9 +64,7 @@ impl FileTimes {
         let now = SystemTime::now();
         let mut files = Vec::new();
         for suffix in ["", "-log0", "-log1"] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            let metadata = fs::metadata(&name).ok();
+            let metadata = fs::metadata(with_suffix(path, suffix)).ok();
             let file = metadata.and_then(|metadata| Some((metadata.len(), metadata.modified().ok()?)));
             if file.is_some_and(|(_, time)| time + TIME_GRAIN > now) {
                 return None;
@@ -98,8 +96,12 @@ pub(crate) fn is_awaited(path: &Path) -> bool {
 }
 
 fn waiting_path(path: &Path) -> PathBuf {
+    with_suffix(path, "-waiting")
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push("-waiting");
+    name.push(suffix);
     name.into()
 }
 

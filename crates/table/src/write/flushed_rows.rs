@@ -63,7 +63,6 @@ impl FlushedRows {
                 break;
             }
             count = changes.len() as u64;
-
             flushed.mark_changed(engine, changes.put.iter().map(|(key, _)| key).chain(&changes.removed))?;
             flushed.rounds.push(write_changed(engine, &next, changes.put)?);
             flushed.commit = next;

@@ -11,9 +11,8 @@ use std::sync::Arc;
 use super::open_write::OpenWrite;
 use super::touched_values::TouchedValues;
 use crate::error::{Error, Result};
-use crate::read::{has_values, with_codec};
-use crate::records::{ForeignKey, ForeignKeys, IndexEntry, PRIMARY_KEY, entry_values};
-use crate::view::View;
+use crate::read::{all_values, has_values, with_codec};
+use crate::records::{ForeignKey, ForeignKeys, IndexEntry, PRIMARY_KEY};
 
 /// Number of values that are looked up at once.
 const VALUES: usize = 1 << 16;
@@ -69,13 +68,7 @@ impl OpenWrite {
 
     /// Remembers the values that all rows have in an index.
     pub(crate) fn touch_index(&mut self, index: u64) -> Result<()> {
-        let mut all = BTreeSet::new();
-        if let Some(tree) = self.view()?.index_tree(index)? {
-            for entry in tree.iter() {
-                let (entry, value) = entry?;
-                all.insert(entry_values(&entry, value)?.to_vec());
-            }
-        }
+        let all = all_values(&mut self.view()?, index)?;
         self.touched_mut().put.entry(index).or_default().extend(all);
         Ok(())
     }
@@ -83,7 +76,7 @@ impl OpenWrite {
     /// Checks the foreign keys of a transaction that changes this table alone.
     pub(crate) fn check_foreign_keys(&mut self) -> Result<()> {
         match self.engine().trees.number() {
-            Some(number) if !self.touched_mut().is_empty() => check_table(self, number),
+            Some(number) if !self.touched().is_empty() => check_table(self, number),
             _ => Ok(()),
         }
     }

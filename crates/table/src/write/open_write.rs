@@ -132,6 +132,10 @@ impl OpenWrite {
         &self.foreign_keys
     }
 
+    pub(crate) fn touched(&self) -> &TouchedValues {
+        &self.touched
+    }
+
     pub(crate) fn touched_mut(&mut self) -> &mut TouchedValues {
         &mut self.touched
     }

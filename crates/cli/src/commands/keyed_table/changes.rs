@@ -49,19 +49,12 @@ pub(super) fn run(args: &ChangesArgs) -> Result<Outcome> {
         Some("") => snapshot.changes_from(&snapshot),
         Some(name) => snapshot.snapshot_named(name).and_then(|first| snapshot.changes_from(&first)),
     };
-    let mut changes = changes.map_err(no_changes)?;
+    let changes = changes.map_err(no_changes)?;
     if args.follow {
         return follow(args, table, snapshot, changes, &output);
     }
-    let mut sink = output.open(&changes.schema())?;
-    let mut found = 0;
-    for batch in changes.by_ref() {
-        let batch = batch.map_err(table_failure)?;
-        found += batch.num_rows();
-        sink.write(&batch)?;
-    }
-    sink.finish()?;
-    eprintln!("go on with --since {}", changes.resume_at());
+    let (found, since) = consumers::deliver(changes, &output)?;
+    eprintln!("go on with --since {since}");
     Ok(if found == 0 { Outcome::Nothing } else { Outcome::Done })
 }
 
@@ -75,12 +68,7 @@ fn follow(
 ) -> Result<Outcome> {
     check_is_stream(output)?;
     loop {
-        let mut sink = output.open(&changes.schema())?;
-        for batch in changes.by_ref() {
-            sink.write(&batch.map_err(table_failure)?)?;
-        }
-        sink.finish()?;
-        let since = changes.resume_at();
+        let (_, since) = consumers::deliver(changes, output)?;
         let seen = snapshot.version();
         snapshot = loop {
             if let Some(newer) = table.wait_for_commit(seen, WAIT).map_err(table_failure)? {

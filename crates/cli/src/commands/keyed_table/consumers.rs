@@ -47,8 +47,8 @@ pub(super) fn consume(
     }
 }
 
-/// Writes changes, and returns their number and the sequence to acknowledge.
-fn deliver(mut changes: Changes, output: &Output<'_>) -> Result<(usize, u64)> {
+/// Writes changes, and returns their number and the sequence to go on with.
+pub(super) fn deliver(mut changes: Changes, output: &Output<'_>) -> Result<(usize, u64)> {
     let mut sink = output.open(&changes.schema())?;
     let mut found = 0;
     for batch in changes.by_ref() {
