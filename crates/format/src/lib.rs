@@ -41,7 +41,9 @@ pub mod write;
 
 pub use chunk::{ColumnChunk, IndexLocation, PageEncodingStats};
 pub use codec::CompressionCodec;
-pub use crypto::{ChunkDecryptor, DecryptionKeys, Module};
+pub use crypto::{
+    ChunkDecryptor, ChunkEncryptor, DecryptionKeys, EncryptionKeys, FileEncryptor, MODULE_OVERHEAD, Module,
+};
 pub use encoding::Encoding;
 pub use error::{Error, Result};
 pub use file::{FileMetaData, Footer};

@@ -39,6 +39,7 @@ mod stripe;
 mod target;
 
 pub use file::{ChosenEncoding, ColumnSummary, ParquetWriter, WriteSummary, needs_writer_name};
+pub use lath_format::EncryptionKeys;
 pub use lath_parquet::{Error, Result, SortingColumn};
 pub use options::{
     BloomFilter, Codec, ColumnOptions, PageVersion, Profile, StatisticsLevel, ValueEncoding, WriteOptions,

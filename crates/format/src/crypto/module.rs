@@ -5,8 +5,8 @@ use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, U
 use crate::error::{Error, Result};
 
 /// Bytes of the length before the nonce of a module.
-const LENGTH_LEN: usize = 4;
-const TAG_LEN: usize = 16;
+pub(super) const LENGTH_LEN: usize = 4;
+pub(super) const TAG_LEN: usize = 16;
 
 /// A separately encrypted part of a column chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,21 +35,13 @@ pub enum Module {
 /// Decrypts the modules of one column chunk.
 pub struct ChunkDecryptor {
     key: LessSafeKey,
-    /// The additional authenticated data of every module of the file.
-    file_aad: Vec<u8>,
-    row_group: u16,
-    column: u16,
+    place: Place,
 }
 
 impl ChunkDecryptor {
     /// A decryptor for `column` in `row_group`.
     pub(super) fn new(key: &[u8], file_aad: Vec<u8>, row_group: usize, column: usize) -> Result<Self> {
-        Ok(Self {
-            key: aes_key(key)?,
-            file_aad,
-            row_group: ordinal(row_group, "row groups")?,
-            column: ordinal(column, "columns")?,
-        })
+        Ok(Self { key: aes_key(key)?, place: Place::new(file_aad, row_group, column)? })
     }
 
     /// Length of the module that starts with `bytes`, including its length field.
@@ -67,12 +59,33 @@ impl ChunkDecryptor {
         if Self::module_len(*length) != bytes.len() {
             return Err(malformed());
         }
-        open(&self.key, bytes, &self.aad(module)?)?
+        open(&self.key, bytes, &self.place.aad(module)?)?
             .ok_or_else(|| Error::corrupt("page cannot be decrypted: wrong key, or changed data"))
+    }
+}
+
+impl fmt::Debug for ChunkDecryptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChunkDecryptor").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// The place of a column chunk, which is authenticated with its modules.
+pub(super) struct Place {
+    /// The additional authenticated data of every module of the file.
+    file_aad: Vec<u8>,
+    row_group: u16,
+    column: u16,
+}
+
+impl Place {
+    pub(super) fn new(file_aad: Vec<u8>, row_group: usize, column: usize) -> Result<Self> {
+        let (row_group, column) = (ordinal(row_group, "row groups")?, ordinal(column, "columns")?);
+        Ok(Self { file_aad, row_group, column })
     }
 
     /// The additional authenticated data of a module: of the file, and of its place in the file.
-    fn aad(&self, module: Module) -> Result<Vec<u8>> {
+    pub(super) fn aad(&self, module: Module) -> Result<Vec<u8>> {
         let (id, page) = match module {
             Module::ColumnMetaData => (1, None),
             Module::Data(page) => (2, Some(page)),
@@ -95,9 +108,9 @@ impl ChunkDecryptor {
     }
 }
 
-impl fmt::Debug for ChunkDecryptor {
+impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChunkDecryptor")
+        f.debug_struct("Place")
             .field("row_group", &self.row_group)
             .field("column", &self.column)
             .finish_non_exhaustive()
@@ -117,9 +130,9 @@ pub(super) fn aes_key(key: &[u8]) -> Result<LessSafeKey> {
     let algorithm = match key.len() {
         16 => &AES_128_GCM,
         32 => &AES_256_GCM,
-        len => return Err(Error::invalid_key(format!("a decryption key of {len} bytes, where 16 or 32 are needed"))),
+        len => return Err(Error::invalid_key(format!("a key of {len} bytes, where 16 or 32 are needed"))),
     };
-    let key = UnboundKey::new(algorithm, key).map_err(|_| Error::invalid_key("a decryption key that AES refuses"))?;
+    let key = UnboundKey::new(algorithm, key).map_err(|_| Error::invalid_key("a key that AES refuses"))?;
     Ok(LessSafeKey::new(key))
 }
 

@@ -5,7 +5,9 @@ use super::schema::physical_type_id;
 use super::statistics::ChunkStatistics;
 use crate::chunk::{ColumnChunk, IndexLocation, PageEncodingStats};
 use crate::codec::CompressionCodec;
+use crate::crypto::{FileEncryptor, Module};
 use crate::encoding::Encoding;
+use crate::error::Result;
 use crate::statistics::{GeospatialStatistics, SizeStatistics};
 use crate::thrift::{ThriftWriter, WireType};
 
@@ -50,10 +52,14 @@ pub struct ColumnChunkMetaData {
 
 impl ColumnChunkMetaData {
     /// The fields of a `ColumnChunk`.
-    pub(super) fn write(&self, writer: &mut ThriftWriter<'_>) {
+    pub(super) fn write(&self, encryption: Option<&ChunkEncryption>, writer: &mut ThriftWriter<'_>) {
         // The offset of a copy of the metadata outside the footer; there is none.
         writer.i64(2, 0);
-        writer.structure(3, |writer| self.write_metadata(writer));
+        match encryption.map_or(Shown::Whole, |encryption| encryption.shown) {
+            Shown::Whole => writer.structure(3, |writer| self.write_metadata(writer)),
+            Shown::WithoutValues => writer.structure(3, |writer| self.without_values().write_metadata(writer)),
+            Shown::Nothing => {}
+        }
         if let Some(IndexLocation { offset, len }) = self.offset_index {
             writer.i64(4, offset);
             write_len(writer, 5, len);
@@ -62,6 +68,46 @@ impl ColumnChunkMetaData {
             writer.i64(6, offset);
             write_len(writer, 7, len);
         }
+        if let Some(encryption) = encryption {
+            encryption.write(&self.column, writer);
+        }
+    }
+
+    /// The metadata without what would show values of an encrypted column.
+    fn without_values(&self) -> Self {
+        Self {
+            statistics: None,
+            size_statistics: None,
+            geospatial_statistics: None,
+            key_value_metadata: None,
+            ..self.clone()
+        }
+    }
+
+    /// The encryption of the chunk; `None` if its column is left without.
+    ///
+    /// # Errors
+    /// As [`FileEncryptor::chunk`].
+    pub(super) fn encryption(
+        &self,
+        encryptor: &FileEncryptor,
+        row_group: usize,
+        column: usize,
+    ) -> Result<Option<ChunkEncryption>> {
+        let path = self.column.path().string();
+        let Some(chunk) = encryptor.chunk(&path, row_group, column)? else { return Ok(None) };
+        let column_key = encryptor.column_key_metadata(&path).map(|metadata| metadata.map(<[u8]>::to_vec));
+        let shown = match (encryptor.has_plaintext_footer(), &column_key) {
+            (true, _) => Shown::WithoutValues,
+            (false, Some(_)) => Shown::Nothing,
+            (false, None) => return Ok(Some(ChunkEncryption { column_key, shown: Shown::Whole, metadata: None })),
+        };
+        let (mut plain, mut sealed) = (Vec::new(), Vec::new());
+        let mut writer = ThriftWriter::new(&mut plain);
+        self.write_metadata(&mut writer);
+        writer.end();
+        chunk.encrypt(&plain, Module::ColumnMetaData, &mut sealed)?;
+        Ok(Some(ChunkEncryption { column_key, shown, metadata: Some(sealed) }))
     }
 
     /// The fields of a `ColumnMetaData`.
@@ -99,6 +145,42 @@ impl ColumnChunkMetaData {
         }
         if let Some(statistics) = &self.geospatial_statistics {
             writer.structure(17, |writer| statistics.write(writer));
+        }
+    }
+}
+
+/// The encryption of a column chunk, as the footer tells it.
+#[derive(Debug)]
+pub(super) struct ChunkEncryption {
+    /// Of a column with a key of its own: the bytes from which readers find it.
+    column_key: Option<Option<Vec<u8>>>,
+    shown: Shown,
+    /// The encrypted `ColumnMetaData`, unless they are encrypted with the footer.
+    metadata: Option<Vec<u8>>,
+}
+
+/// The part of a chunk's metadata that has no encryption other than the footer's.
+#[derive(Debug, Clone, Copy)]
+enum Shown {
+    Whole,
+    WithoutValues,
+    Nothing,
+}
+
+impl ChunkEncryption {
+    /// The last fields of a `ColumnChunk`.
+    fn write(&self, column: &ColumnDescPtr, writer: &mut ThriftWriter<'_>) {
+        writer.structure(8, |writer| match &self.column_key {
+            None => writer.structure(1, |_| {}),
+            Some(metadata) => writer.structure(2, |writer| {
+                writer.byte_strings(1, column.path().parts().iter().map(String::as_bytes));
+                if let Some(metadata) = metadata {
+                    writer.binary(2, metadata);
+                }
+            }),
+        });
+        if let Some(metadata) = &self.metadata {
+            writer.binary(9, metadata);
         }
     }
 }

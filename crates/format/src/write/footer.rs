@@ -1,8 +1,10 @@
 use parquet::file::metadata::KeyValue;
 use parquet::schema::types::Type;
 
-use super::chunk::ColumnChunkMetaData;
+use super::chunk::{ChunkEncryption, ColumnChunkMetaData};
 use super::schema::write_schema;
+use crate::crypto::FileEncryptor;
+use crate::error::Result;
 use crate::order::ColumnOrder;
 use crate::row_group::SortingColumn;
 use crate::thrift::ThriftWriter;
@@ -43,11 +45,42 @@ pub struct FooterMetaData<'a> {
 impl FooterMetaData<'_> {
     /// Appends a `FileMetaData`, without the length and `PAR1` that follow it in a file.
     pub fn write(&self, out: &mut Vec<u8>) {
+        self.write_with(None, &[], out);
+    }
+
+    /// Appends the footer of an encrypted file, without the length and the four bytes that follow it: `PAR1` after a plaintext footer, and
+    /// otherwise `PARE`.
+    ///
+    /// # Errors
+    /// As [`FileEncryptor::chunk`].
+    pub fn write_encrypted(&self, encryptor: &FileEncryptor, out: &mut Vec<u8>) -> Result<()> {
+        let mut chunks = Vec::new();
+        for (row_group, metadata) in self.row_groups.iter().enumerate() {
+            let columns = metadata.columns.iter().enumerate();
+            let columns = columns.map(|(column, chunk)| chunk.encryption(encryptor, row_group, column));
+            chunks.push(columns.collect::<Result<Vec<_>>>()?);
+        }
+        if encryptor.has_plaintext_footer() {
+            let start = out.len();
+            self.write_with(Some(encryptor), &chunks, out);
+            let signature = encryptor.sign_footer(&out[start..])?;
+            out.extend(signature);
+            return Ok(());
+        }
+        let mut footer = Vec::new();
+        self.write_with(None, &chunks, &mut footer);
+        encryptor.seal_footer(&footer, out)
+    }
+
+    /// Appends a `FileMetaData` with the encryption of each chunk, signed by `signer`.
+    fn write_with(&self, signer: Option<&FileEncryptor>, chunks: &[Vec<Option<ChunkEncryption>>], out: &mut Vec<u8>) {
         let mut writer = ThriftWriter::new(out);
         writer.i32(1, self.version);
         write_schema(self.schema, 2, &mut writer);
         writer.i64(3, sum(self.row_groups.iter().map(|row_group| row_group.num_rows)));
-        writer.structures(4, self.row_groups.iter(), |writer, row_group| row_group.write(writer));
+        writer.structures(4, self.row_groups.iter().enumerate(), |writer, (index, row_group)| {
+            row_group.write(chunks.get(index).map_or(&[], Vec::as_slice), writer);
+        });
         if !self.key_value_metadata.is_empty() {
             writer.structures(5, self.key_value_metadata.iter(), |writer, pair| {
                 writer.binary(1, &pair.key);
@@ -63,14 +96,19 @@ impl FooterMetaData<'_> {
         if let Some(orders) = orders.filter(|orders| !orders.is_empty()) {
             writer.structures(7, orders.into_iter(), |writer, id| writer.structure(id, |_| {}));
         }
+        if let Some(signer) = signer {
+            signer.write_signing_fields(&mut writer);
+        }
         writer.end();
     }
 }
 
 impl RowGroupMetaData<'_> {
-    /// The fields of a `RowGroup`.
-    fn write(&self, writer: &mut ThriftWriter<'_>) {
-        writer.structures(1, self.columns.iter(), |writer, chunk| chunk.write(writer));
+    /// The fields of a `RowGroup`, whose chunks have this encryption.
+    fn write(&self, encryption: &[Option<ChunkEncryption>], writer: &mut ThriftWriter<'_>) {
+        writer.structures(1, self.columns.iter().enumerate(), |writer, (index, chunk)| {
+            chunk.write(encryption.get(index).and_then(Option::as_ref), writer);
+        });
         writer.i64(2, sum(self.columns.iter().map(|chunk| chunk.uncompressed_size)));
         writer.i64(3, self.num_rows);
         if let Some(columns) = self.sorting_columns {

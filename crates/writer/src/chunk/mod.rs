@@ -138,7 +138,7 @@ impl ChunkWriter {
                 .bloom_filter
                 .filter(|_| !matches!(column.physical_type(), Type::BOOLEAN | Type::INT96))
                 .map(BloomBuilder::new),
-            pages: PageWriter::new(options.codec, options.page_version, options.crc, options.segments.clone())?,
+            pages: PageWriter::new(&options)?,
             page: PendingPage {
                 def_levels: levels(column.max_def_level())?,
                 rep_levels: levels(column.max_rep_level())?,

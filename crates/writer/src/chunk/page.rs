@@ -6,10 +6,10 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use lath_format::{CompressionCodec, Encoding, PageType};
+use lath_format::{CompressionCodec, Encoding, MODULE_OVERHEAD, PageType};
 
 use super::compress::Compressor;
-use crate::options::{Codec, PageVersion, SEGMENT_BYTES, Segments};
+use crate::options::{LeafOptions, PageVersion, SEGMENT_BYTES, Segments};
 use lath_format::thrift::ThriftWriter;
 use lath_parquet::{Error, Result};
 
@@ -46,6 +46,8 @@ pub(crate) struct PageWriter {
     compressor: Compressor,
     version: PageVersion,
     crc: bool,
+    /// Bytes that encryption adds to each header and body.
+    overhead: usize,
     /// Body of a page before compression.
     body: Vec<u8>,
     header: Vec<u8>,
@@ -61,15 +63,17 @@ pub(crate) struct PageWriter {
 }
 
 impl PageWriter {
-    pub(crate) fn new(codec: Codec, version: PageVersion, crc: bool, segments: Segments) -> Result<Self> {
+    pub(crate) fn new(options: &LeafOptions) -> Result<Self> {
         Ok(Self {
-            codec: codec.id(),
-            compressor: Compressor::new(codec)?,
-            version,
-            crc,
+            codec: options.codec.id(),
+            compressor: Compressor::new(options.codec)?,
+            version: options.page_version,
+            // Encrypted pages are authenticated.
+            crc: options.crc && !options.is_encrypted,
+            overhead: if options.is_encrypted { MODULE_OVERHEAD } else { 0 },
             body: Vec::new(),
             header: Vec::with_capacity(HEADER_ROOM),
-            segments,
+            segments: options.segments.clone(),
             segment: Vec::new(),
             used: 0,
             open: Vec::new(),
@@ -163,13 +167,14 @@ impl PageWriter {
             });
         })?;
         self.seal();
-        if let Some(dictionary) = self.pages.pop() {
-            self.pages.insert(0, dictionary);
-        }
+        let pieces = if self.overhead > 0 { 2 } else { 1 };
+        let pieces = self.pages.len().min(pieces);
+        self.pages.rotate_right(pieces);
         Ok(size)
     }
 
-    /// Returns the pages; the writer is then ready for the next chunk.
+    /// Returns the pages, of chunks that are to be encrypted in two pieces each, the header and the body; the writer is then ready for the
+    /// next chunk.
     pub(crate) fn finish(&mut self) -> Vec<Bytes> {
         self.seal();
         self.last_len = std::mem::take(&mut self.stored_len);
@@ -246,7 +251,7 @@ impl PageWriter {
         let mut header = ThriftWriter::new(&mut self.header);
         header.i32(1, kind.id());
         header.i32(2, to_i32(body_len)?);
-        header.i32(3, to_i32(stored_len)?);
+        header.i32(3, to_i32(stored_len + self.overhead)?);
         if self.crc {
             header.i32(4, crc32fast::hash(&self.segment[start..end]).cast_signed());
         }
@@ -255,9 +260,18 @@ impl PageWriter {
         let header_len = self.header.len();
         self.segment[start - header_len..start].copy_from_slice(&self.header);
         self.used = end;
-        self.open.push(start - header_len..end);
-        self.stored_len += header_len + stored_len;
-        Ok(PageSize { stored: header_len + stored_len, uncompressed: header_len + body_len })
+        let stored = match self.overhead {
+            0 => {
+                self.open.push(start - header_len..end);
+                header_len + stored_len
+            }
+            overhead => {
+                self.open.extend([start - header_len..start, start..end]);
+                header_len + stored_len + 2 * overhead
+            }
+        };
+        self.stored_len += stored;
+        Ok(PageSize { stored, uncompressed: header_len + body_len })
     }
 
     /// Turns the segment's pages into slices of it.

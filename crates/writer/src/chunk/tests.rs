@@ -55,12 +55,12 @@ pub(super) fn write_file(
             let chunk = column.finish().expect("a chunk");
             let bytes: usize = chunk.pages.iter().map(Bytes::len).sum();
             assert_eq!(bytes as i64, chunk.metadata.compressed_size);
-            row_group.chunks.push(Chunk::write(chunk.clone(), &mut output).expect("memory"));
+            row_group.chunks.push(Chunk::write(chunk.clone(), None, &mut output).expect("memory"));
             chunks.push(chunk);
         }
         written.push(row_group);
     }
-    footer::write(&mut written, &write_schema, options, &mut output).expect("a footer");
+    footer::write(&mut written, &write_schema, options, None, &mut output).expect("a footer");
     (output.into_sink().expect("memory").into(), chunks)
 }
 

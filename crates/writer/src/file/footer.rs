@@ -8,9 +8,10 @@ use std::io::Write;
 use std::sync::Arc;
 
 use lath_format::write::{FooterMetaData, RowGroupMetaData};
-use lath_format::{ColumnOrder, FileMetaData, SortingColumn};
+use lath_format::{ColumnOrder, DEEPEST_SCHEMA, FileEncryptor, FileMetaData, Footer, SortingColumn};
 use lath_parquet::{Error, Result};
 
+use super::encrypt::{invalid, magic};
 use super::output::{Output, signed, too_long};
 use super::page_index;
 use super::row_group::{RowGroup, RowGroups};
@@ -25,25 +26,39 @@ pub(crate) fn write<W: Write>(
     row_groups: &mut RowGroups,
     schema: &WriteSchema,
     options: &WriteOptions,
+    encryptor: Option<&FileEncryptor>,
     output: &mut Output<W>,
 ) -> Result<Arc<FileMetaData>> {
     row_groups.write_bloom_filters(output)?;
     page_index::write(row_groups, output)?;
-    let footer = encode(row_groups.done(), schema, options)?;
+    let footer = encode(row_groups.done(), schema, options, encryptor)?;
     output.write(&footer)?;
     output.write(&u32::try_from(footer.len()).map_err(|_| too_long())?.to_le_bytes())?;
-    output.write(MAGIC)?;
-    parse(footer)
+    output.write(magic(encryptor))?;
+    parse(footer, encryptor)
 }
 
 /// Parses the footer as a reader does.
-fn parse(footer: Vec<u8>) -> Result<Arc<FileMetaData>> {
-    let metadata = FileMetaData::from_bytes(footer);
+fn parse(footer: Vec<u8>, encryptor: Option<&FileEncryptor>) -> Result<Arc<FileMetaData>> {
+    let metadata = match encryptor {
+        None => FileMetaData::from_bytes(footer),
+        Some(encryptor) => {
+            let (is_encrypted, keys) = (!encryptor.has_plaintext_footer(), encryptor.decryption_keys());
+            Footer::find(footer.into(), is_encrypted, Some(&keys), DEEPEST_SCHEMA)
+                .and_then(|footer| footer.parse_schema().map(|schema| (footer, schema)))
+                .and_then(|(footer, schema)| footer.with_schema(schema))
+        }
+    };
     metadata.map(Arc::new).map_err(|error| Error::internal(format!("the footer cannot be read: {error}")))
 }
 
-/// The `FileMetaData`.
-fn encode(row_groups: &[RowGroup], schema: &WriteSchema, options: &WriteOptions) -> Result<Vec<u8>> {
+/// The `FileMetaData`, encrypted or signed if there is an encryptor.
+fn encode(
+    row_groups: &[RowGroup],
+    schema: &WriteSchema,
+    options: &WriteOptions,
+    encryptor: Option<&FileEncryptor>,
+) -> Result<Vec<u8>> {
     let sorting = options.sorting().iter().map(|sorting| {
         let column_idx = i32::try_from(schema.leaf_index(&sorting.path)?).map_err(|_| too_long())?;
         let (descending, nulls_first) = (sorting.descending, sorting.nulls_first);
@@ -72,7 +87,10 @@ fn encode(row_groups: &[RowGroup], schema: &WriteSchema, options: &WriteOptions)
         column_orders: &schema.leaves.iter().map(|leaf| order(leaf.has_total_order())).collect::<Vec<_>>(),
     };
     let mut bytes = Vec::new();
-    footer.write(&mut bytes);
+    match encryptor {
+        None => footer.write(&mut bytes),
+        Some(encryptor) => footer.write_encrypted(encryptor, &mut bytes).map_err(invalid)?,
+    }
     Ok(bytes)
 }
 
@@ -102,7 +120,7 @@ mod tests {
         };
         for (count, first, last) in [(32_768, Some(0), Some(i16::MAX)), (32_769, None, None)] {
             let row_groups: Vec<_> = std::iter::repeat_with(row_group).take(count).collect();
-            let bytes = encode(&row_groups, &schema, &options).unwrap();
+            let bytes = encode(&row_groups, &schema, &options, None).unwrap();
             let footer = FileMetaData::from_bytes(bytes).unwrap();
             let ordinal = |index| footer.row_group(index).unwrap().ordinal();
             assert_eq!((ordinal(0), ordinal(count - 1)), (first, last));

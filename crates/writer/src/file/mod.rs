@@ -1,6 +1,7 @@
 //! Writes record batches to a Parquet file.
 
 mod copy;
+mod encrypt;
 pub(crate) mod footer;
 pub(crate) mod output;
 mod page_index;
@@ -17,10 +18,11 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use lath_format::FileEncryptor;
 use lath_parquet::{Error, ParquetFile, Projection, Result, SortingColumn};
 
 use self::copy::copy_row_group;
-use self::footer::MAGIC;
+use self::encrypt::{file_encryptor, magic};
 use self::output::Output;
 use self::pool::Pool;
 use self::row_group::RowGroups;
@@ -81,6 +83,7 @@ pub struct ParquetWriter<W: Write = AtomicFile> {
     commit: fn(W) -> Result<()>,
     schema: WriteSchema,
     options: WriteOptions,
+    encryptor: Option<FileEncryptor>,
     pool: Pool,
     row_groups: RowGroups,
     /// Checks whether rows are in the presumed order.
@@ -180,10 +183,11 @@ impl<W: Write> ParquetWriter<W> {
     ///
     /// # Errors
     /// [`Error::Invalid`] if `file` lacks a column, has it with another Parquet type, or has another number of columns of the
-    /// same name; [`Error::Unsupported`] if it is encrypted, or if its pages can be read only with the name of their writer;
+    /// same name; [`Error::Unsupported`] if it or this file is encrypted, or if its pages can be read only with the name of their writer;
     /// [`Error::Io`] if the source or the sink fails.
     pub fn copy_row_group(&mut self, file: &ParquetFile, row_group: usize) -> Result<()> {
         self.attempt(|writer| {
+            writer.check_copies()?;
             writer.end_row_group()?;
             writer.settle()?;
             writer.write_large_bloom_filters()?;
@@ -198,7 +202,15 @@ impl<W: Write> ParquetWriter<W> {
     /// # Errors
     /// As [`copy_row_group`](Self::copy_row_group).
     pub fn can_copy(&self, file: &ParquetFile) -> Result<()> {
+        self.check_copies()?;
         copy::check(file, &self.schema)
+    }
+
+    fn check_copies(&self) -> Result<()> {
+        if self.encryptor.is_some() {
+            return Err(Error::unsupported("copying row groups into an encrypted file; write the rows"));
+        }
+        Ok(())
     }
 
     /// Ends the current row group, if it has rows.
@@ -381,13 +393,14 @@ impl<W: Write> ParquetWriter<W> {
     }
 
     fn write_finished(&mut self) -> Result<()> {
-        self.row_groups.write_finished(&self.pool, self.schema.leaves.len(), &mut self.output)
+        self.row_groups.write_finished(&self.pool, self.schema.leaves.len(), self.encryptor.as_ref(), &mut self.output)
     }
 
     fn end(&mut self) -> Result<WriteSummary> {
         self.end_row_group()?;
         self.settle()?;
-        let metadata = footer::write(&mut self.row_groups, &self.schema, &self.options, &mut self.output)?;
+        let encryptor = self.encryptor.as_ref();
+        let metadata = footer::write(&mut self.row_groups, &self.schema, &self.options, encryptor, &mut self.output)?;
         Ok(WriteSummary::new(metadata, self.row_groups.done(), &self.schema, self.output.position()))
     }
 }
@@ -406,6 +419,7 @@ impl<W: Write> fmt::Debug for ParquetWriter<W> {
 struct Plan {
     schema: WriteSchema,
     options: WriteOptions,
+    encryptor: Option<FileEncryptor>,
     pool: Pool,
 }
 
@@ -427,7 +441,9 @@ impl Plan {
         // A schema that can only be copied has no leaves to encode.
         let encoded = if schema.is_encodable { schema.leaves.as_slice() } else { &[] };
         let pool = Pool::new(encoded, options.thread_count())?;
-        Ok(Self { schema, options, pool })
+        let keys = options.encryption_keys();
+        let encryptor = keys.map(|keys| file_encryptor(keys, &schema)).transpose()?;
+        Ok(Self { schema, options, encryptor, pool })
     }
 
     fn create(self, path: &Path) -> Result<ParquetWriter<AtomicFile>> {
@@ -437,14 +453,15 @@ impl Plan {
     }
 
     fn start<W: Write>(self, mut output: Output<W>, commit: fn(W) -> Result<()>) -> Result<ParquetWriter<W>> {
-        let Self { schema, options, pool } = self;
+        let Self { schema, options, encryptor, pool } = self;
         let sort_check = SortCheck::new(&schema.arrow, options.presumed_sorting(), |path| schema.sorting_leaf(path));
-        output.write(MAGIC)?;
+        output.write(magic(encryptor.as_ref()))?;
         Ok(ParquetWriter {
             output,
             commit,
             schema,
             options,
+            encryptor,
             pool,
             row_groups: RowGroups::default(),
             sort_check,

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::io::Write;
 
 use bytes::Bytes;
-use lath_format::SortingColumn;
 use lath_format::write::ColumnChunkMetaData;
+use lath_format::{ChunkEncryptor, FileEncryptor, SortingColumn};
 use lath_parquet::Result;
 
+use super::encrypt::{EncryptedPages, encrypt_indexes, invalid};
 use super::output::{Output, signed, too_long};
 use super::pool::Pool;
 use crate::chunk::{EncodedChunk, EncodingChoice};
@@ -58,12 +59,21 @@ impl RowGroups {
         &mut self,
         pool: &Pool,
         leaf_count: usize,
+        encryptor: Option<&FileEncryptor>,
         output: &mut Output<W>,
     ) -> Result<()> {
         while let Some(row_group) = self.unfinished.front_mut() {
+            let index = self.done.len();
             while row_group.chunks.len() < leaf_count {
                 let Some(chunk) = pool.take_chunk(row_group.chunks.len()) else { return Ok(()) };
-                let chunk = Chunk::write(chunk, output)?;
+                let chunk = match encryptor {
+                    Some(encryptor) => {
+                        let path = chunk.metadata.column.path().string();
+                        let encryptor = encryptor.chunk(&path, index, row_group.chunks.len()).map_err(invalid)?;
+                        Chunk::write(chunk, encryptor.as_ref(), output)?
+                    }
+                    None => Chunk::write(chunk, None, output)?,
+                };
                 self.bloom_bytes += chunk.bloom_filter.as_ref().map_or(0, Bytes::len);
                 row_group.chunks.push(chunk);
             }
@@ -116,10 +126,23 @@ impl RowGroups {
 }
 
 impl Chunk {
-    pub(crate) fn write<W: Write>(chunk: EncodedChunk, output: &mut Output<W>) -> Result<Self> {
+    /// Writes the pages, encrypted if the column is.
+    pub(crate) fn write<W: Write>(
+        chunk: EncodedChunk,
+        encryptor: Option<&ChunkEncryptor>,
+        output: &mut Output<W>,
+    ) -> Result<Self> {
         let EncodedChunk { pages, mut metadata, column_index, offset_index, bloom_filter, choice } = chunk;
         let start = output.position();
-        pages.iter().try_for_each(|page| output.write(page))?;
+        match encryptor {
+            None => pages.iter().try_for_each(|page| output.write(page))?,
+            Some(encryptor) => {
+                let mut modules = EncryptedPages::new(encryptor, &pages, metadata.dictionary_page_offset.is_some());
+                while let Some(module) = modules.next()? {
+                    output.write(module)?;
+                }
+            }
+        }
         let distance = signed(start)?;
         move_pages(&mut metadata, distance)?;
         let encoded = |write: &dyn Fn(&mut Vec<u8>)| {
@@ -128,14 +151,18 @@ impl Chunk {
             Bytes::from(bytes)
         };
         let offset_index = offset_index.map(|index| index.moved(distance).ok_or_else(too_long)).transpose()?;
-        Ok(Self {
+        let mut written = Self {
             start,
             metadata,
             column_index: column_index.map(|index| encoded(&|out| index.write(out))),
             offset_index: offset_index.map(|index| encoded(&|out| index.write(out))),
             bloom_filter,
             choice: Some(choice),
-        })
+        };
+        if let Some(encryptor) = encryptor {
+            encrypt_indexes(&mut written, encryptor)?;
+        }
+        Ok(written)
     }
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct LeafOptions {
     pub(crate) page_version: PageVersion,
     pub(crate) page_rows: usize,
     pub(crate) page_bytes: usize,
+    /// Whether the chunks are encrypted when they are written.
+    pub(crate) is_encrypted: bool,
     pub(crate) bloom_filter: Option<BloomFilter>,
     pub(crate) statistics: StatisticsLevel,
     pub(crate) statistics_bytes: usize,
@@ -255,6 +257,7 @@ impl ColumnOptions {
             page_version: self.page_version.unwrap_or(Self::DEFAULT_PAGE_VERSION),
             page_rows: self.page_rows.unwrap_or(Self::DEFAULT_PAGE_ROWS),
             page_bytes: self.page_bytes.unwrap_or(Self::DEFAULT_PAGE_BYTES),
+            is_encrypted: false,
             bloom_filter: self.bloom_filter.flatten(),
             statistics: self.statistics.unwrap_or(Self::DEFAULT_STATISTICS),
             statistics_bytes: self.statistics_bytes.unwrap_or(Self::DEFAULT_STATISTICS_BYTES),

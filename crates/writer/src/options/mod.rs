@@ -18,6 +18,7 @@ pub use text::parse_byte_size;
 
 use std::collections::BTreeMap;
 
+use lath_format::EncryptionKeys;
 use lath_parquet::internal::threads_or_cores;
 use lath_parquet::{Error, Result, SortingColumn};
 use serde::{Deserialize, Serialize};
@@ -33,7 +34,8 @@ use serde::{Deserialize, Serialize};
 ///     .column("id", ColumnOptions::new().bloom_filter(BloomFilter::DEFAULT))
 ///     .column("price.amount", ColumnOptions::new().encoding(ValueEncoding::ByteStreamSplit).dictionary(false));
 /// ```
-/// Another process of the same version can be sent them, as `serde` writes them, without the [schema](Self::inherits_schema) of another file.
+/// Another process of the same version can be sent them, as `serde` writes them, without the [schema](Self::inherits_schema) of another file. Options with
+/// [keys](Self::encryption) are not sent.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct WriteOptions {
     all: ColumnOptions,
@@ -53,6 +55,8 @@ pub struct WriteOptions {
     created_by: Option<String>,
     threads: Option<usize>,
     memory_budget_bytes: Option<usize>,
+    #[serde(skip_deserializing, serialize_with = "serialized::keys::serialize")]
+    encryption: Option<EncryptionKeys>,
     #[serde(skip)]
     segments: Segments,
 }
@@ -180,6 +184,14 @@ impl WriteOptions {
         self
     }
 
+    /// Encrypts the file with these keys: all pages, indexes and Bloom filters, and the footer, unless the keys say otherwise. Row groups of
+    /// other files cannot be copied into it. Checksums of pages are left out, because every part is authenticated. Default: no encryption.
+    #[must_use]
+    pub fn encryption(mut self, keys: EncryptionKeys) -> Self {
+        self.encryption = Some(keys);
+        self
+    }
+
     /// Sets the number of threads that encode column chunks; 0 means one for each core. Default: [`Self::DEFAULT_THREADS`].
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
@@ -238,6 +250,10 @@ impl WriteOptions {
     /// Whether a key of the copied file is left out.
     pub(crate) fn leaves_out(&self, key: &str) -> bool {
         self.left_out_keys.iter().any(|left_out| left_out == key)
+    }
+
+    pub(crate) fn encryption_keys(&self) -> Option<&EncryptionKeys> {
+        self.encryption.as_ref()
     }
 
     pub(crate) fn creator(&self) -> &str {

@@ -18,6 +18,23 @@ pub(super) mod nested {
     }
 }
 
+/// Keys, which are not sent.
+pub(super) mod keys {
+    use lath_format::EncryptionKeys;
+    use serde::ser::Error;
+    use serde::{Serialize, Serializer};
+
+    pub(in crate::options) fn serialize<S: Serializer>(
+        keys: &Option<EncryptionKeys>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match keys {
+            None => ().serialize(serializer),
+            Some(_) => Err(S::Error::custom("keys of encrypted files are not sent to other processes")),
+        }
+    }
+}
+
 /// Bytes: a list of numbers.
 pub(super) mod bytes {
     use ::bytes::Bytes;

@@ -135,10 +135,12 @@ impl WriteSchema {
         }
         let paths: Vec<&[String]> = descr.columns().iter().map(|column| column.path().parts()).collect();
         let keys = option_keys(options.column_paths(), &paths)?;
+        let encryption = options.encryption_keys();
         let leaf = |((column, arrow_type), occurrence): ((&ColumnDescPtr, _), usize)| {
             let path = column.path().parts();
             let mut options = options.leaf(keys.get(path).copied(), &write_path(path), occurrence);
             options.dictionary_bytes = options.dictionary_bytes.min(most_dictionary_bytes);
+            options.is_encrypted = encryption.is_some_and(|keys| keys.encrypts(&column.path().string()));
             let namesakes = namesakes.get(column.path().parts()).copied().unwrap_or(1);
             LeafSchema { column: Arc::clone(column), namesakes, occurrence, arrow_type, options: Arc::new(options) }
         };

@@ -5,6 +5,7 @@ mod alp;
 mod atomic;
 mod check;
 mod copy;
+mod encryption;
 mod layout;
 mod memory;
 mod pairwise;
