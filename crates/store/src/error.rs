@@ -60,6 +60,8 @@ pub enum Error {
     Exists(String),
     /// An argument is not allowed, or the call is not allowed at this time.
     Invalid(String),
+    /// The store is encrypted, and its key is missing or another one; or a key was given for a store without encryption.
+    Key(String),
     /// A progress callback stopped the operation.
     Cancelled,
     /// A bug in this crate. Please report it.
@@ -116,7 +118,7 @@ impl fmt::Display for Error {
             }
             Self::NoSuchSnapshot(name) => write!(f, "there is no snapshot named {name:?}"),
             Self::Exists(name) => write!(f, "{name:?} exists already"),
-            Self::Invalid(why) => write!(f, "{why}"),
+            Self::Key(why) | Self::Invalid(why) => write!(f, "{why}"),
             Self::Cancelled => write!(f, "cancelled"),
             Self::Internal(what) => write!(f, "internal error (please report it): {what}"),
         }

@@ -65,10 +65,10 @@ pub use inspect::{StoreUser, store_users};
 pub use options::{Durability, Options};
 pub use records::{RecordError, RecordReader, RecordWriter};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-pub use repair::{RepairReport, repair, repair_with};
+pub use repair::{RepairReport, repair, repair_with, repair_with_key};
 pub use snapshot::Snapshot;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-pub use storage::{DEFAULT_CAPACITY_BYTES, FileStorage};
+pub use storage::{DEFAULT_CAPACITY_BYTES, EncryptionKey, FileStorage};
 pub use storage::{Data, Lengths, LogFile, MAX_PROCESSES, MemoryStorage, SharedMemory, Storage};
 #[cfg(any(test, feature = "simulation"))]
 pub use storage::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::storage::DEFAULT_CAPACITY_BYTES;
+use crate::storage::{DEFAULT_CAPACITY_BYTES, EncryptionKey};
 
 /// The durability of a commit: the failures that it survives once it has returned.
 #[non_exhaustive]
@@ -46,6 +46,7 @@ pub struct Options {
     pub(crate) verify_nodes: bool,
     pub(crate) wait: Duration,
     pub(crate) busy_timeout: Option<Duration>,
+    pub(crate) encryption_key: Option<EncryptionKey>,
 }
 
 impl Default for Options {
@@ -61,6 +62,7 @@ impl Default for Options {
             verify_nodes: false,
             wait: Duration::ZERO,
             busy_timeout: None,
+            encryption_key: None,
         }
     }
 }
@@ -196,6 +198,35 @@ impl Options {
     #[must_use]
     pub fn busy_timeout(mut self, busy_timeout: Duration) -> Self {
         self.busy_timeout = Some(busy_timeout);
+        self
+    }
+
+    /// Sets the key of an encrypted store: the store is made encrypted, or is opened with the key. The default is a store without
+    /// encryption.
+    ///
+    /// All files of the store are encrypted (AES-256 in XTS mode), with keys that are encrypted with this one. In memory the data is
+    /// plain, and all of it is there from the opening on; the system may swap it to disk. One process at a time has an encrypted store open
+    /// for writing, whatever [`busy_timeout`](Self::busy_timeout) says, and readers open it while no process writes. Changed bytes are
+    /// found by the checksums of nodes, which are made against accidents. Needs Linux.
+    ///
+    /// ```
+    /// # fn main() -> lath_store::Result<()> {
+    /// # let folder = std::env::temp_dir().join(format!("lath-encrypted-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).expect("makes a folder");
+    /// # let path = folder.join("words");
+    /// use lath_store::{EncryptionKey, Error, Options};
+    ///
+    /// let key = EncryptionKey::new([7; 32]); // From a safe place; not such a key.
+    /// let store = Options::new().encryption_key(key).open(&path)?;
+    /// # drop(store);
+    /// assert!(matches!(Options::new().open(&path), Err(Error::Key(_))));
+    /// # std::fs::remove_dir_all(&folder).expect("removes it");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn encryption_key(mut self, key: EncryptionKey) -> Self {
+        self.encryption_key = Some(key);
         self
     }
 

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::node::Word;
 use crate::readers::{OpenView, Pin};
 use crate::root::Root;
+use crate::storage::EncryptionKey;
 use crate::tree::Tree;
 
 /// A read-only view of the store at one commit, or of the changes of a [transaction](crate::Transaction::snapshot) so far. It does not
@@ -41,6 +42,11 @@ impl Snapshot {
     /// A snapshot of a transaction. The pin holds the commit before it.
     pub(crate) fn in_transaction(engine: Arc<Engine>, pin: Arc<Pin>, view: OpenView) -> Self {
         Self { root: view.roots.root, view: Some(Arc::new(view)), is_view: true, pin, engine }
+    }
+
+    /// The key of an encrypted store.
+    pub(crate) fn encryption_key(&self) -> Option<&EncryptionKey> {
+        self.engine.options.encryption_key.as_ref()
     }
 
     /// The trees of a transaction that are not as in the commit before it.

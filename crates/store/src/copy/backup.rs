@@ -7,6 +7,7 @@ use std::path::Path;
 use super::copy_target::{CopyCounter, CopyProgress, CopyTarget};
 use crate::error::Result;
 use crate::snapshot::Snapshot;
+use crate::storage::EncryptionKey;
 use crate::store::Store;
 use crate::tree::{Range, Tree};
 
@@ -17,7 +18,7 @@ impl Snapshot {
     /// Copies this snapshot, with all its trees and named snapshots, into a new store at `path`, while others read and
     /// write.
     ///
-    /// The copy is written in key order, so it takes no more space than it needs. It appears at `path` once it is
+    /// The copy of an encrypted store is encrypted with the same key. It is written in key order, so it takes no more space than it needs. It appears at `path` once it is
     /// complete, and is durable when this returns. After an error nothing remains of it.
     ///
     /// # Errors
@@ -34,9 +35,23 @@ impl Snapshot {
     pub fn backup_with(
         &self,
         path: impl AsRef<Path>,
+        progress: impl FnMut(&CopyProgress) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let key = self.encryption_key().cloned();
+        self.backup_with_key(path, key.as_ref(), progress)
+    }
+
+    /// Like [`backup_with`](Self::backup_with), but encrypts the copy with this key, or does not encrypt it, whatever this store is.
+    ///
+    /// # Errors
+    /// The same as [`backup_with`](Self::backup_with).
+    pub fn backup_with_key(
+        &self,
+        path: impl AsRef<Path>,
+        key: Option<&EncryptionKey>,
         mut progress: impl FnMut(&CopyProgress) -> ControlFlow<()>,
     ) -> Result<()> {
-        let target = CopyTarget::new(path.as_ref())?;
+        let target = CopyTarget::new(path.as_ref(), key)?;
         self.copy_into(target.store()?, &mut CopyCounter::new(&mut progress))?;
         target.finish()
     }

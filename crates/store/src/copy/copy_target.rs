@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::options::{Durability, Options};
+use crate::storage::EncryptionKey;
 use crate::store::Store;
 
 /// The suffixes of a store's log files.
@@ -71,7 +72,7 @@ pub(crate) struct CopyTarget {
 impl CopyTarget {
     /// # Errors
     /// [`Error::Exists`] if there is a file at `path` or the log of a store next to it, [`Error::Io`].
-    pub(crate) fn new(path: &Path) -> Result<Self> {
+    pub(crate) fn new(path: &Path, key: Option<&EncryptionKey>) -> Result<Self> {
         let Some(name) = path.file_name() else {
             return Err(Error::Invalid(format!("{} does not name a store", path.display())));
         };
@@ -90,7 +91,9 @@ impl CopyTarget {
         let (temporary, lock) = create_folder(path).map_err(Error::io("create a folder beside", path))?;
         let mut target = Self { path: path.to_owned(), parent, temporary, store: None, _lock: lock };
         let data = target.temporary.join(name);
-        target.store = Some(Options::new().durability(Durability::Off).open(data)?);
+        let options = Options::new().durability(Durability::Off);
+        let options = key.cloned().into_iter().fold(options, Options::encryption_key);
+        target.store = Some(options.open(data)?);
         Ok(target)
     }
 

@@ -13,8 +13,7 @@ use crate::arena::{Arena, HEADER_LEN};
 use crate::error::{Error, Result};
 use crate::node::{REFERENCE_LIMIT, Word};
 use crate::root::Root;
-
-pub(crate) const MAGIC: [u8; 8] = *b"LATHKV\r\n";
+use crate::storage::{ENCRYPTED_MAGIC, MAGIC};
 
 /// The version of the format that is written. Since version 2, records of the log say what was durable when they were
 /// written.
@@ -99,6 +98,9 @@ impl Header {
 
 /// The newest valid header.
 pub(crate) fn newest_header(arena: &Arena) -> Result<Header> {
+    if arena.header(0)?.starts_with(&ENCRYPTED_MAGIC) {
+        return Err(Error::Key("the store is encrypted, and its key was not given".to_owned()));
+    }
     let slots = [Header::parse(&arena.header(0)?)?, Header::parse(&arena.header(1)?)?];
     let newest = slots.into_iter().flatten().max_by_key(|header| header.number);
     newest.ok_or_else(|| Error::corrupt_at(0, "neither of the two headers is one"))

@@ -26,7 +26,7 @@ use crate::process_lock::ProcessLock;
 use crate::readers::{self, LockWords, Readers};
 use crate::records::{Header, VERSION, newest_header};
 use crate::root::Root;
-use crate::storage::{DEFAULT_CAPACITY_BYTES, FileStorage, MemoryStorage, Storage};
+use crate::storage::{DEFAULT_CAPACITY_BYTES, EncryptedStorage, FileStorage, MemoryStorage, Storage};
 use crate::store::Store;
 
 /// The interval at which opening checks whether other processes have released the store.
@@ -50,10 +50,14 @@ impl Options {
             )));
         }
         let storage = FileStorage::new(path)?.read_only(self.read_only).create(self.create);
-        let storage = Arc::new(storage.capacity_bytes(self.capacity_bytes));
+        let storage = storage.capacity_bytes(self.capacity_bytes);
+        let storage: Arc<dyn Storage> = match &self.encryption_key {
+            Some(key) => Arc::new(EncryptedStorage::new(storage, key.clone())?),
+            None => Arc::new(storage),
+        };
         let started = Instant::now();
         loop {
-            match self.open_storage(Arc::<FileStorage>::clone(&storage)) {
+            match self.open_storage(Arc::clone(&storage)) {
                 Err(Error::Busy) if started.elapsed() < self.opening_timeout() => {
                     thread::sleep(WAIT_INTERVAL.min(self.opening_timeout().saturating_sub(started.elapsed())));
                 }

@@ -17,7 +17,7 @@ use crate::log::Log;
 use crate::readers::SHARED_LEN;
 use crate::records::{VERSION, record};
 use crate::root::{Root, parse_word};
-use crate::storage::{FileStorage, Storage};
+use crate::storage::{EncryptedStorage, EncryptionKey, FileStorage, Storage};
 use crate::store::Store;
 use crate::transaction::Transaction;
 
@@ -59,19 +59,41 @@ pub fn repair(damaged: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Rep
 pub fn repair_with(
     damaged: impl AsRef<Path>,
     target: impl AsRef<Path>,
+    progress: impl FnMut(&CopyProgress) -> ControlFlow<()>,
+) -> Result<RepairReport> {
+    repair_with_key(damaged, target, None, progress)
+}
+
+/// Like [`repair_with`], of a store that is encrypted with this key, if there is one. So is the new store.
+///
+/// # Errors
+/// The same as [`repair_with`], and [`Error::Key`]. Without its data file, an encrypted store cannot be repaired.
+pub fn repair_with_key(
+    damaged: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+    key: Option<&EncryptionKey>,
     mut progress: impl FnMut(&CopyProgress) -> ControlFlow<()>,
 ) -> Result<RepairReport> {
-    let storage = FileStorage::new(damaged)?.create(false).read_only(true);
+    let files = FileStorage::new(damaged)?.create(false).read_only(true);
+    let storage: Box<dyn Storage> = match key {
+        Some(key) => Box::new(EncryptedStorage::new(files, key.clone())?),
+        None => Box::new(files),
+    };
     let lengths = storage.lengths()?;
     let is_log_only = lengths.data == 0 && lengths.has_log();
+    if is_log_only && key.is_some() {
+        return Err(Error::corrupt(
+            "the data file is missing or empty, and with it the keys with which the log is encrypted",
+        ));
+    }
     let private = if is_log_only { None } else { Some(storage.private()?) };
     if is_log_only && storage.shared_with_others(SHARED_LEN)?.is_some() {
         return Err(Error::Busy);
     }
-    let target = CopyTarget::new(target.as_ref())?;
+    let target = CopyTarget::new(target.as_ref(), key)?;
     let mut counter = CopyCounter::new(&mut progress);
     let report = match private {
-        None => log_only::salvage_store(&storage, target.store()?, &mut counter)?,
+        None => log_only::salvage_store(storage.as_ref(), target.store()?, &mut counter)?,
         Some(private) => salvage_store(private.as_ref(), &Arena::new(private.data()?), target.store()?, &mut counter)?,
     };
     target.finish()?;

@@ -27,10 +27,17 @@ mod simulated;
 mod tests;
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-pub use self::file::{DEFAULT_CAPACITY_BYTES, FileStorage};
+pub(crate) use self::file::EncryptedStorage;
+pub use self::file::{DEFAULT_CAPACITY_BYTES, EncryptionKey, FileStorage};
 pub use self::memory::MemoryStorage;
 #[cfg(any(test, feature = "simulation"))]
 pub use self::simulated::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
+
+/// The first bytes of the data area of a store.
+pub(crate) const MAGIC: [u8; 8] = *b"LATHKV\r\n";
+
+/// The first bytes of an encrypted data file.
+pub(crate) const ENCRYPTED_MAGIC: [u8; 8] = *b"LATHKVE\n";
 
 /// The maximum number of processes that share a [`SharedMemory`].
 pub const MAX_PROCESSES: u32 = 1024;

@@ -62,20 +62,21 @@ impl DataFile {
             _ => Ok(()),
         }
     }
+}
 
-    fn grow(&self, old_len: u64, len: u64) -> io::Result<()> {
-        limit::check_now(len)?;
-        let grown = match reserve(&self.file, len) {
-            Ok(()) => self.file.set_len(len),
-            Err(error) if is_unsupported(&error) => write_zeros(&self.file, old_len, len),
-            Err(error) => Err(error),
-        };
-        if grown.is_err() {
-            // Release the reserved space; if that fails too, report the first error.
-            let _ = self.file.set_len(old_len);
-        }
-        grown
+/// Grows a file by zeroed bytes that the disk has room for.
+pub(super) fn grow_file(file: &File, old_len: u64, len: u64) -> io::Result<()> {
+    limit::check_now(len)?;
+    let grown = match reserve(file, len) {
+        Ok(()) => file.set_len(len),
+        Err(error) if is_unsupported(&error) => write_zeros(file, old_len, len),
+        Err(error) => Err(error),
+    };
+    if grown.is_err() {
+        // Release the reserved space; if that fails too, report the first error.
+        let _ = file.set_len(old_len);
     }
+    grown
 }
 
 // SAFETY: the map is page-aligned, keeps its address and its length, and belongs to this value. `len` is never past its
@@ -105,7 +106,7 @@ unsafe impl Data for DataFile {
         }
         let metadata = self.file.metadata().map_err(Error::io("read the length of", &self.path))?;
         if len > metadata.len() {
-            self.grow(metadata.len(), len).map_err(Error::io("grow", &self.path))
+            grow_file(&self.file, metadata.len(), len).map_err(Error::io("grow", &self.path))
         } else {
             self.file.set_len(len).map_err(Error::io("shorten", &self.path))
         }

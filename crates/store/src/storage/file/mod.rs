@@ -2,6 +2,7 @@
 //! A store in files: the data file at a path, and next to it `-log0`, `-log1` and `-lock`.
 
 mod data;
+mod encrypted;
 #[cfg(target_os = "linux")]
 mod futex;
 mod limit;
@@ -22,6 +23,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::data::DataFile;
+pub(crate) use self::encrypted::EncryptedStorage;
+pub use self::encrypted::EncryptionKey;
 use self::lock::{Kind, LockedFile};
 use self::log::FileLog;
 use self::private::PrivateStorage;
