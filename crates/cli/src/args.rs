@@ -141,7 +141,7 @@ pub(crate) enum Command {
     },
     /// Read and write an ordered key-value store
     #[command(
-        after_help = "Keys are ordered by their bytes. Each command is one transaction, except for load.\n\nExamples:\n  lath kv put colours.lath sky blue\n  lath kv get colours.lath sky\n  lath kv scan colours.lath --prefix s"
+        after_help = "Keys are ordered by their bytes. Each command is one transaction, except for load. With LATH_KEY (64\nhexadecimal digits), or LATH_KEY_COMMAND that prints them, new stores are encrypted, and encrypted ones are opened.\n\nExamples:\n  lath kv put colours.lath sky blue\n  lath kv get colours.lath sky\n  lath kv scan colours.lath --prefix s"
     )]
     Kv {
         #[command(subcommand)]

@@ -6,6 +6,7 @@ mod check;
 mod commands;
 mod console;
 mod destination;
+mod encryption_key;
 mod explain;
 mod failure;
 mod generate;

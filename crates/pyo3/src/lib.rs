@@ -9,6 +9,7 @@
 
 pub mod batches;
 pub mod capsule;
+pub mod encryption;
 pub mod error;
 pub mod fork;
 pub mod opening;

@@ -9,11 +9,12 @@ use datafusion::datasource::MemTable;
 use lath::Runtime;
 use lath::arrow::array::RecordBatch;
 use lath_cluster::{Cluster, ClusterOptions};
+use lath_pyo3::encryption::encryption_key as key_argument;
 use lath_pyo3::error::{Failure, Kind};
 use lath_pyo3::fork::{OfProcess, Origin, runtime};
 use lath_pyo3::opening::{OpenSource, Opening, wait_duration};
 use lath_pyo3::{capsule, work};
-use lath_sql::{BlockingSession, Error, Session, Stop, lake_table, split_statements};
+use lath_sql::{BlockingSession, Error, Session, SessionBuilder, Stop, lake_table, split_statements};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -63,6 +64,7 @@ impl PySession {
         database = None,
         read_only = false,
         wait = None,
+        encryption_key = None,
         cluster = None,
         cluster_token = None,
         cluster_ca = None,
@@ -76,6 +78,7 @@ impl PySession {
         database: Option<PathBuf>,
         read_only: bool,
         wait: Option<f64>,
+        encryption_key: Option<&Bound<'_, PyAny>>,
         cluster: Option<Vec<String>>,
         cluster_token: Option<String>,
         cluster_ca: Option<PathBuf>,
@@ -90,6 +93,10 @@ impl PySession {
         if wait.is_some() && database.is_none() {
             return Err(PyValueError::new_err("wait is about the database: give its folder"));
         }
+        if encryption_key.is_some() && database.is_none() {
+            return Err(PyValueError::new_err("encryption_key is about the database: give its folder"));
+        }
+        let encryption_key = key_argument(encryption_key)?;
         let runtime = match threads {
             Some(threads) => Runtime::builder().threads(threads).build(),
             None => runtime()?,
@@ -105,6 +112,7 @@ impl PySession {
             if let Some(seconds) = wait {
                 builder = builder.database_wait(wait_duration(seconds)?);
             }
+            builder = encryption_key.into_iter().fold(builder, SessionBuilder::database_key);
         }
         if let Some(addresses) = cluster {
             builder = workers(&addresses, cluster_token, cluster_ca, cluster_min_bytes)?.extend(builder);

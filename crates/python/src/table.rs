@@ -10,8 +10,8 @@ use std::time::SystemTime;
 use lath::arrow::array::{RecordBatch, RecordBatchReader};
 use lath::arrow::schema::{ArrowError, SchemaRef};
 use lath::table::{
-    ChangeRetention, Changes, HistoryRetention, ImportOptions, ImportReport, Key, MappedColumn, PublishOptions,
-    PublishedCommit, Snapshot, Table, TableBatches, TableOptions, TableScan, Transaction,
+    ChangeRetention, Changes, EncryptionKey, HistoryRetention, ImportOptions, ImportReport, Key, MappedColumn,
+    PublishOptions, PublishedCommit, Snapshot, Table, TableBatches, TableOptions, TableScan, Transaction,
 };
 use lath::{Cancel, Dataset, DatasetOptions, Error, is_store};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -24,6 +24,7 @@ use crate::files::PyDataset;
 use crate::follower::{PyFollower, consumer_options};
 use crate::store::parse_durability;
 use crate::value::KeyFields;
+use lath_pyo3::encryption::encryption_key as key_argument;
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::{OfProcess, Origin, runtime};
 use lath_pyo3::opening::{Locations, Opening, duration, wait_duration};
@@ -52,6 +53,7 @@ struct OpenArguments {
     cache_bytes: Option<u64>,
     disk_cache_bytes: Option<u64>,
     wait: Option<f64>,
+    encryption_key: Option<EncryptionKey>,
 }
 
 impl OpenArguments {
@@ -72,7 +74,7 @@ impl OpenArguments {
         if let Some(seconds) = self.wait {
             options = options.wait(wait_duration(seconds)?);
         }
-        Ok(options)
+        Ok(self.encryption_key.clone().into_iter().fold(options, TableOptions::encryption_key))
     }
 }
 
@@ -82,7 +84,7 @@ impl PyTable {
     #[staticmethod]
     #[pyo3(signature = (
         folder, schema, key, *, cold = None, durability = None, background = true, flush_rows = None, cache_bytes = None,
-        disk_cache_bytes = None, wait = None
+        disk_cache_bytes = None, wait = None, encryption_key = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
     fn create(
@@ -97,9 +99,12 @@ impl PyTable {
         cache_bytes: Option<u64>,
         disk_cache_bytes: Option<u64>,
         wait: Option<f64>,
+        encryption_key: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let schema = capsule::schema_in(schema)?;
-        let arguments = OpenArguments { durability, background, flush_rows, cache_bytes, disk_cache_bytes, wait };
+        let encryption_key = key_argument(encryption_key)?;
+        let arguments =
+            OpenArguments { durability, background, flush_rows, cache_bytes, disk_cache_bytes, wait, encryption_key };
         let options = cold.into_iter().fold(arguments.options()?, TableOptions::cold_files);
         let at = folder.clone();
         let table = work::run_to_end(py, move || Ok(Table::create(&at, &schema, &key, options)?))?;
@@ -110,7 +115,7 @@ impl PyTable {
     #[staticmethod]
     #[pyo3(signature = (
         folder, *, read_only = false, durability = None, background = true, flush_rows = None, cache_bytes = None, disk_cache_bytes = None,
-        wait = None
+        wait = None, encryption_key = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
     fn open(
@@ -123,9 +128,12 @@ impl PyTable {
         cache_bytes: Option<u64>,
         disk_cache_bytes: Option<u64>,
         wait: Option<f64>,
+        encryption_key: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let options =
-            OpenArguments { durability, background, flush_rows, cache_bytes, disk_cache_bytes, wait }.options()?;
+        let encryption_key = key_argument(encryption_key)?;
+        let arguments =
+            OpenArguments { durability, background, flush_rows, cache_bytes, disk_cache_bytes, wait, encryption_key };
+        let options = arguments.options()?;
         let at = folder.clone();
         let table = work::run_to_end(py, move || {
             Ok(if read_only { Table::open_read_only(&at, options)? } else { Table::open(&at, options)? })
@@ -137,7 +145,7 @@ impl PyTable {
     #[staticmethod]
     #[pyo3(signature = (
         folder, source, key, *, copy = false, progress = None, durability = None, background = true, flush_rows = None, cache_bytes = None,
-        wait = None
+        wait = None, encryption_key = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
     fn import_from<'py>(
@@ -152,9 +160,12 @@ impl PyTable {
         flush_rows: Option<u64>,
         cache_bytes: Option<u64>,
         wait: Option<f64>,
+        encryption_key: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Self, Bound<'py, PyDict>)> {
-        let options = OpenArguments { durability, background, flush_rows, cache_bytes, disk_cache_bytes: None, wait }
-            .options()?;
+        let (disk_cache_bytes, encryption_key) = (None, key_argument(encryption_key)?);
+        let arguments =
+            OpenArguments { durability, background, flush_rows, cache_bytes, disk_cache_bytes, wait, encryption_key };
+        let options = arguments.options()?;
         let watcher = Watcher::start(py, progress.as_ref())?;
         let source = source.dataset(py)?;
         let (cancel, count) = (Cancel::new(), AtomicU64::new(0));

@@ -27,7 +27,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use lath_parquet::{Dataset, FolderFormat, Runtime};
-use lath_table::{Database, TableOptions};
+use lath_table::{Database, EncryptionKey, TableOptions};
 use lath_text::TextFormat;
 use lath_writer::{UncommittedFiles, WriteOptions};
 use tokio::sync::oneshot;
@@ -138,6 +138,7 @@ struct DatabaseSetting {
     path: PathBuf,
     read_only: bool,
     wait: Option<Duration>,
+    key: Option<EncryptionKey>,
 }
 
 impl Session {
@@ -514,13 +515,13 @@ impl SessionBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn database(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.database = Some(DatabaseSetting { path: folder.into(), read_only: false, wait: None });
+        self.database = Some(DatabaseSetting { path: folder.into(), read_only: false, wait: None, key: None });
         self
     }
 
     /// Opens the database in a folder for reading, even while another process writes to it.
     pub fn read_only_database(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.database = Some(DatabaseSetting { path: folder.into(), read_only: true, wait: None });
+        self.database = Some(DatabaseSetting { path: folder.into(), read_only: true, wait: None, key: None });
         self
     }
 
@@ -528,6 +529,12 @@ impl SessionBuilder {
     /// [`TableOptions::DEFAULT_WAIT`]. It comes after the folder.
     pub fn database_wait(mut self, wait: Duration) -> Self {
         self.database = self.database.map(|database| DatabaseSetting { wait: Some(wait), ..database });
+        self
+    }
+
+    /// Sets the key of the database if it is encrypted or new. A database without encryption stays so. It comes after the folder.
+    pub fn database_key(mut self, key: EncryptionKey) -> Self {
+        self.database = self.database.map(|database| DatabaseSetting { key: Some(key), ..database });
         self
     }
 
@@ -558,7 +565,8 @@ impl fmt::Debug for Planning {
 impl DatabaseSetting {
     fn open(self, runtime: &Runtime, uncommitted: &UncommittedFiles) -> lath_table::Result<SessionDatabase> {
         let wait = self.wait.unwrap_or(TableOptions::DEFAULT_WAIT);
-        let options = TableOptions::new().runtime(runtime).wait(wait).uncommitted(uncommitted);
+        let options = self.key.into_iter().fold(TableOptions::new(), TableOptions::available_key);
+        let options = options.runtime(runtime).wait(wait).uncommitted(uncommitted);
         SessionDatabase::open(DatabaseFolder { path: self.path, is_read_only: self.read_only, options, wait })
     }
 }

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::process_lock::Watcher;
 use crate::root::Root;
 use crate::snapshot::Snapshot;
+use crate::storage::EncryptionKey;
 use crate::transaction::Transaction;
 use crate::writer::PublishedCommit;
 
@@ -47,6 +48,11 @@ pub struct Store {
 }
 
 impl Store {
+    /// The key of an encrypted store.
+    pub fn encryption_key(&self) -> Option<&EncryptionKey> {
+        self.engine.options.encryption_key.as_ref()
+    }
+
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
         if let Some(lock) = &engine.process_lock {
             let weak = Arc::downgrade(&engine);

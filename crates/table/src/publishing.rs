@@ -136,12 +136,16 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Publish`] if Iceberg has no type for a column, [`Error::ForeignMetadata`] if another program has written to the folder, and
+    /// [`Error::Publish`] if Iceberg has no type for a column, or the table is encrypted, [`Error::ForeignMetadata`] if another program has written to the folder, and
     /// whatever goes wrong while reading and writing.
     pub fn publish(&self, options: PublishOptions) -> Result<PublishedCommit> {
         let engine = self.engine();
         if !options.iceberg && !options.delta {
             return Err(Error::publish("choose a format: Iceberg, Delta Lake, or both"));
+        }
+        if engine.store.encryption_key().is_some() {
+            let what = "the table is encrypted, and other readers have no key: export it instead";
+            return Err(Error::publish(what));
         }
         let publishing = Some(Publishing {
             iceberg: options.iceberg,

@@ -15,6 +15,9 @@ when a command ends. One process at a time writes; any number read meanwhile.
 A KEY is the text of the key column; for a key of several columns, their texts, separated by commas and quoted where they
 contain commas.
 
+With LATH_KEY (64 hexadecimal digits), or LATH_KEY_COMMAND that prints them, new tables are encrypted, and encrypted ones are
+opened.
+
 Examples:
   lath table create orders --key id orders.parquet
   lath table upsert orders changes.csv

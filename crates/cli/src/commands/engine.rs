@@ -13,6 +13,7 @@ use lath_sql::{
 
 use crate::args::SearchInputArgs;
 use crate::console::watch::Watch;
+use crate::encryption_key;
 use crate::failure::{Failure, Result, scan_failure};
 use crate::input::catalog::{Search, catalog_failure, catalog_path, open_table};
 use crate::input::keyed_input::KeyedInput;
@@ -146,6 +147,7 @@ fn with_runtime(
     if let Some(Database { folder, read_only, wait }) = database {
         builder = if read_only { builder.read_only_database(folder) } else { builder.database(folder) };
         builder = wait.into_iter().fold(builder, SessionBuilder::database_wait);
+        builder = encryption_key::key()?.into_iter().fold(builder, SessionBuilder::database_key);
     }
     let session = extend(builder).build().map_err(Error::from).and_then(BlockingSession::new).map_err(failed)?;
     Ok((session, runtime))

@@ -5,10 +5,11 @@ use std::thread;
 use std::time::Duration;
 
 use lath_serve::{IcebergServer, NAMESPACE, ServeOptions};
-use lath_table::{Database, Error, TableOptions};
+use lath_table::{Database, Error};
 
 use crate::args::ServeArgs;
 use crate::console::quantity::plural;
+use crate::encryption_key::table_options;
 use crate::failure::{Failure, Outcome, Result};
 use crate::input::table_failure::table_failure;
 use crate::interrupt::GracefulStop;
@@ -34,7 +35,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<Outcome> {
         )));
     }
     let folder = args.database.display();
-    let database = Database::open_read_only(&args.database, TableOptions::new()).map_err(|error| match error {
+    let database = Database::open_read_only(&args.database, table_options()?).map_err(|error| match error {
         Error::NoDatabase { .. } => Failure::Usage(format!(
             "{folder} is not a database; lath table create DATABASE --table NAME makes one, and lath table publish publishes its tables"
         )),

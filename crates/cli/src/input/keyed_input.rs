@@ -7,9 +7,10 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use lath_parquet::Predicate;
-use lath_table::{Key, RangeBatches, Snapshot, Table, TableOptions};
+use lath_table::{Key, RangeBatches, Snapshot, Table};
 
 use crate::args::OpenArgs;
+use crate::encryption_key::table_options;
 use crate::failure::{Failure, Result};
 use crate::input::table_failure::table_failure;
 use crate::input::table_folder::is_table_folder;
@@ -33,7 +34,7 @@ impl KeyedInput {
 
     /// Opens the table in a folder, while another process may write.
     pub(crate) fn open(folder: &Path) -> Result<Self> {
-        let table = Table::open_read_only(folder, TableOptions::new()).map_err(table_failure)?;
+        let table = Table::open_read_only(folder, table_options()?).map_err(table_failure)?;
         let snapshot = table.snapshot().map_err(table_failure)?;
         Ok(Self { folder: folder.to_owned(), table, snapshot })
     }

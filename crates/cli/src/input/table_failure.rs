@@ -2,6 +2,7 @@
 
 use lath_table::Error;
 
+use crate::encryption_key::key_failure;
 use crate::failure::Failure;
 
 /// A failure to read or change a table.
@@ -15,6 +16,7 @@ pub(crate) fn table_failure(error: Error) -> Failure {
             | lath_store::Error::Replaced { .. } => Failure::Io(text),
             lath_store::Error::Corrupt { .. } => Failure::Corrupt(text),
             lath_store::Error::Internal(_) => Failure::Internal(text),
+            lath_store::Error::Key(_) => key_failure(&text),
             lath_store::Error::Cancelled => Failure::Interrupted,
             _ => Failure::Usage(text),
         },

@@ -59,7 +59,7 @@ pub(crate) fn lath_with_input(args: &[&str], input: &[u8]) -> Run {
     finish(output)
 }
 
-fn finish(output: std::process::Output) -> Run {
+pub(crate) fn finish(output: std::process::Output) -> Run {
     let code = output.status.code().unwrap_or(-1);
     Run { code, stdout: output.stdout, stderr: String::from_utf8(output.stderr).unwrap() }
 }

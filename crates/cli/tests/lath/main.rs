@@ -16,6 +16,7 @@ mod csv_types;
 mod describe;
 #[cfg(all(unix, feature = "sql"))]
 mod documents;
+mod encryption;
 mod exit_codes;
 mod files;
 mod find;

@@ -21,7 +21,7 @@ const UNIQUE_LEN: usize = 8;
 /// The keys and the prefix to write a file with
 /// [modular encryption](https://parquet.apache.org/docs/file-format/data-pages/encryption/) (`AES_GCM_V1`): keys of 16 or 32 bytes.
 ///
-/// All columns are encrypted: with a key of their own, or with the footer's.
+/// Each column is encrypted with a key that is given for it, or with the footer's.
 ///
 /// ```
 /// # use lath_format::EncryptionKeys;
@@ -44,7 +44,7 @@ pub struct EncryptionKeys {
 #[derive(Clone)]
 struct Key {
     bytes: Vec<u8>,
-    /// What a reader is told, to find the key.
+    /// The bytes from which a reader finds the key.
     metadata: Option<Vec<u8>>,
 }
 
@@ -219,7 +219,7 @@ impl FileEncryptor {
         Ok([&nonce, tag.map_err(|_| too_long())?.as_ref()].concat())
     }
 
-    /// Whether a column has a key of its own, and what readers are told about it.
+    /// The key metadata of a column with a key for it alone.
     pub(crate) fn column_key_metadata(&self, path: &str) -> Option<Option<&[u8]>> {
         self.keys.columns.get(path).map(|key| key.metadata.as_deref())
     }

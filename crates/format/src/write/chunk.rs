@@ -55,10 +55,10 @@ impl ColumnChunkMetaData {
     pub(super) fn write(&self, encryption: Option<&ChunkEncryption>, writer: &mut ThriftWriter<'_>) {
         // The offset of a copy of the metadata outside the footer; there is none.
         writer.i64(2, 0);
-        match encryption.map_or(Shown::Whole, |encryption| encryption.shown) {
-            Shown::Whole => writer.structure(3, |writer| self.write_metadata(writer)),
-            Shown::WithoutValues => writer.structure(3, |writer| self.without_values().write_metadata(writer)),
-            Shown::Nothing => {}
+        match encryption.map_or(PlainPart::Whole, |encryption| encryption.plain) {
+            PlainPart::Whole => writer.structure(3, |writer| self.write_metadata(writer)),
+            PlainPart::WithoutValues => writer.structure(3, |writer| self.without_values().write_metadata(writer)),
+            PlainPart::Nothing => {}
         }
         if let Some(IndexLocation { offset, len }) = self.offset_index {
             writer.i64(4, offset);
@@ -98,16 +98,16 @@ impl ColumnChunkMetaData {
         let Some(chunk) = encryptor.chunk(&path, row_group, column)? else { return Ok(None) };
         let column_key = encryptor.column_key_metadata(&path).map(|metadata| metadata.map(<[u8]>::to_vec));
         let shown = match (encryptor.has_plaintext_footer(), &column_key) {
-            (true, _) => Shown::WithoutValues,
-            (false, Some(_)) => Shown::Nothing,
-            (false, None) => return Ok(Some(ChunkEncryption { column_key, shown: Shown::Whole, metadata: None })),
+            (true, _) => PlainPart::WithoutValues,
+            (false, Some(_)) => PlainPart::Nothing,
+            (false, None) => return Ok(Some(ChunkEncryption { column_key, plain: PlainPart::Whole, metadata: None })),
         };
         let (mut plain, mut sealed) = (Vec::new(), Vec::new());
         let mut writer = ThriftWriter::new(&mut plain);
         self.write_metadata(&mut writer);
         writer.end();
         chunk.encrypt(&plain, Module::ColumnMetaData, &mut sealed)?;
-        Ok(Some(ChunkEncryption { column_key, shown, metadata: Some(sealed) }))
+        Ok(Some(ChunkEncryption { column_key, plain: shown, metadata: Some(sealed) }))
     }
 
     /// The fields of a `ColumnMetaData`.
@@ -152,16 +152,16 @@ impl ColumnChunkMetaData {
 /// The encryption of a column chunk, as the footer tells it.
 #[derive(Debug)]
 pub(super) struct ChunkEncryption {
-    /// Of a column with a key of its own: the bytes from which readers find it.
+    /// The key metadata of a column with a key for it alone.
     column_key: Option<Option<Vec<u8>>>,
-    shown: Shown,
+    plain: PlainPart,
     /// The encrypted `ColumnMetaData`, unless they are encrypted with the footer.
     metadata: Option<Vec<u8>>,
 }
 
 /// The part of a chunk's metadata that has no encryption other than the footer's.
 #[derive(Debug, Clone, Copy)]
-enum Shown {
+enum PlainPart {
     Whole,
     WithoutValues,
     Nothing,

@@ -417,11 +417,13 @@ class Store(Tree):
         capacity_bytes: int | None = None,
         log_limit_bytes: int | None = None,
         wait: float = 0,
+        encryption_key: bytes | str | None = None,
     ) -> None:
         """Opens a store, which is created if it does not exist.
 
         ``durability`` is what a commit survives: a power failure ("sync"), the end of the process ("deferred"), or nothing ("off").
         ``wait`` is the time in seconds to wait for a process that has the store open in a way that excludes this one.
+        ``encryption_key``, 32 bytes or their hexadecimal digits, is the key of an encrypted store.
         The store is closed when there are no more references to it and to its trees, snapshots and transactions.
         """
     def tree(self, name: str) -> Tree:
@@ -493,11 +495,13 @@ class Table:
         cache_bytes: int | None = None,
         disk_cache_bytes: int | None = None,
         wait: float | None = None,
+        encryption_key: bytes | str | None = None,
     ) -> Table:
         """Creates a table with the key columns ``key`` in a folder, which is created if it does not exist.
 
         ``cold`` is a URL of a bucket, such as ``s3://bucket/prefix``, below which the Parquet files are; recent rows stay in the folder. At most
-        ``disk_cache_bytes`` (1 GiB by default) of what is read from there is cached on the local disk.
+        ``disk_cache_bytes`` (1 GiB by default) of what is read from there is cached on the local disk. ``encryption_key``, 32 bytes or their
+        hexadecimal digits, encrypts the table.
         """
     @staticmethod
     def import_from(
@@ -512,6 +516,7 @@ class Table:
         flush_rows: int | None = None,
         cache_bytes: int | None = None,
         wait: float | None = None,
+        encryption_key: bytes | str | None = None,
     ) -> tuple[Table, dict[str, Any]]:
         """Creates a table in a folder with the rows of files: of a table of Delta Lake or Iceberg, also at a version (``lath.open(…, at=7)``), or
         of Parquet files. They become files of the table by hard links, or as copies (``copy``), and only their key columns are decoded.
@@ -529,10 +534,12 @@ class Table:
         cache_bytes: int | None = None,
         disk_cache_bytes: int | None = None,
         wait: float | None = None,
+        encryption_key: bytes | str | None = None,
     ) -> Table:
         """Opens a table. One process at a time can have it open for writing, and any number ``read_only``.
 
         ``wait`` is the time in seconds to wait for a process that has the table open in a way that excludes this one (5 by default).
+        ``encryption_key`` is the key of an encrypted table.
         """
     @property
     def schema(self) -> Schema: ...

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 use super::open_store::{OpenStore, STORE, ended};
 use super::tree::{PyTree, Source};
+use lath_pyo3::encryption::encryption_key as key_argument;
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::OfProcess;
 use lath_pyo3::opening::wait_duration;
@@ -26,7 +27,7 @@ impl PyStore {
     #[new]
     #[pyo3(signature = (
         path, *, tree = "main", create = true, read_only = false, durability = "sync", capacity_bytes = None,
-        log_limit_bytes = None, wait = 0.0
+        log_limit_bytes = None, wait = 0.0, encryption_key = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
     fn new(
@@ -39,6 +40,7 @@ impl PyStore {
         capacity_bytes: Option<u64>,
         log_limit_bytes: Option<u64>,
         wait: f64,
+        encryption_key: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let mut options = Options::new().create(create).read_only(read_only).durability(parse_durability(durability)?);
         options = options.wait(wait_duration(wait)?);
@@ -47,6 +49,9 @@ impl PyStore {
         }
         if let Some(bytes) = log_limit_bytes {
             options = options.log_limit_bytes(bytes);
+        }
+        if let Some(key) = key_argument(encryption_key)? {
+            options = options.encryption_key(key);
         }
         let name = path.display().to_string();
         let called = name.clone();

@@ -55,7 +55,8 @@ pub struct Stats {
     pub log_file_bytes: u64,
     /// The number of the newest commit.
     pub sequence: u64,
-    /// The number of the oldest commit that a reader holds, if it is older than the newest commit.
+    /// The number of the oldest commit that a reader holds, if it is older than the newest commit; 0 if an encrypted store has readers in
+    /// other handles, whose commits are not known.
     pub oldest_reader: Option<u64>,
     /// The held space, from the oldest commit to the newest.
     pub held: Vec<HeldSpace>,
@@ -87,7 +88,10 @@ impl Store {
         self.engine.readers.pinned(&mut pinned);
         let older = state.published.iter().filter(|published| published.root != state.root);
         let readers = older.filter(|published| pinned.contains(&published.value));
-        let oldest_reader = readers.map(|published| published.root.sequence).min();
+        let oldest_reader = match self.engine.arena.data().has_other_readers()? {
+            true => Some(0),
+            false => readers.map(|published| published.root.sequence).min(),
+        };
         let names = state.root.named(&self.engine.arena)?;
         let names: HashMap<Generation, &(String, Root)> =
             names.iter().rev().map(|named| (named.1.generation, named)).collect();

@@ -28,7 +28,7 @@ mod tests;
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub(crate) use self::file::EncryptedStorage;
-pub use self::file::{DEFAULT_CAPACITY_BYTES, EncryptionKey, FileStorage};
+pub use self::file::{DEFAULT_CAPACITY_BYTES, EncryptionKey, FileStorage, is_encrypted};
 pub use self::memory::MemoryStorage;
 #[cfg(any(test, feature = "simulation"))]
 pub use self::simulated::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
@@ -187,6 +187,11 @@ pub unsafe trait Data: fmt::Debug + Send + Sync {
     /// A number that tells the file from all others, also from one that has taken its name; 0 if the area is no file.
     fn file_number(&self) -> u64 {
         0
+    }
+
+    /// Returns whether there may be readers that are not in the table of readers. They need no bytes of this area.
+    fn has_other_readers(&self) -> Result<bool> {
+        Ok(false)
     }
 
     /// Makes all writes before the call durable.

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lath_store::{Durability, Snapshot, Store, Transaction, TreeMut};
+use lath_store::{Durability, EncryptionKey, Snapshot, Store, Transaction, TreeMut};
 
 use super::Database;
 use super::open_tables::OpenTables;
@@ -149,7 +149,7 @@ impl Backup<'_> {
         // Last, since there is no table without a store.
         let copy = unfinished.store();
         snapshot.backup(&copy)?;
-        settle_dropped(&copy)?;
+        settle_dropped(&copy, self.store.encryption_key())?;
         unfinished.finish(store)?;
         Ok(made)
     }
@@ -175,7 +175,7 @@ impl Backup<'_> {
             files.push(BackupFile { name: SEQUENCES_FILE.to_owned(), path: sequences });
         }
         snapshot.backup(store)?;
-        settle_dropped(store)?;
+        settle_dropped(store, self.store.encryption_key())?;
         let name = store.strip_prefix(self.target).map_or_else(|_| with_slashes(store), with_slashes);
         files.push(BackupFile { name, path: store.to_owned() });
         Ok(copy(&files))
@@ -243,8 +243,9 @@ fn relative_folder(number: Option<u64>) -> PathBuf {
 
 /// Removes the records of dropped files and tables from a backup, except the ones that its named snapshots need. These get stamp 0: the
 /// copied store counts its commits from the start again, so the old stamps mean nothing.
-fn settle_dropped(path: &Path) -> Result<()> {
-    let store = lath_store::Options::new().create(false).open(path)?;
+fn settle_dropped(path: &Path, key: Option<&EncryptionKey>) -> Result<()> {
+    let options = key.cloned().into_iter().fold(lath_store::Options::new(), lath_store::Options::encryption_key);
+    let store = options.create(false).open(path)?;
     let snapshot = store.snapshot()?;
     let named = named_snapshots(&snapshot)?;
     let mut transaction = store.begin()?;

@@ -69,11 +69,16 @@ impl Snapshot {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotEmpty`] if the folder has anything in it, and whatever goes wrong while reading and writing.
+    /// [`Error::NotEmpty`] if the folder has anything in it, [`Error::Encryption`] for an encrypted table, and whatever goes wrong while reading and writing.
     ///
     /// [Iceberg specification]: https://iceberg.apache.org/spec/#position-delete-files
     pub fn export_with_deletes(&self, folder: impl AsRef<Path>, location: Option<&str>) -> Result<ExportedWithDeletes> {
         let (engine, pinned) = self.parts();
+        if engine.store.encryption_key().is_some() {
+            let what =
+                "the table is encrypted, and its own files are of no use without its key: export its rows to new files";
+            return Err(Error::encryption(what));
+        }
         let folder = folder.as_ref();
         assert_empty(folder)?;
         let location = match location {

@@ -208,7 +208,7 @@ pub(crate) fn import_files(
     let mut keys: Vec<(Source, KeysOfRows)> = Vec::new();
     watch.begin(source.files().len())?;
     for (at, file) in source.files().iter().enumerate() {
-        match examine(&schema, file, &options, watch)? {
+        match examine(&schema, file, &options, engine.store.encryption_key().is_some(), watch)? {
             Ok(Some((taken, found))) => keys.push((Source::Taken(Box::new(taken)), found)),
             Ok(None) => {}
             Err(reason) => {

@@ -36,13 +36,17 @@ pub(super) struct TakenFile {
     deleted: DeleteMask,
 }
 
-/// Reads the keys of a file of a dataset, if it can be taken as it is: else the reason. `None` for a file in which no row counts.
+/// Reads the keys of a file of a dataset, if it can be taken as it is, into a table that `is_encrypted` or not: else the reason. `None` for a file in which no row counts.
 pub(super) fn examine(
     schema: &Arc<TableSchema>,
     file: &DatasetFile,
     options: &DatasetOptions,
+    is_encrypted: bool,
     watch: &mut Watch<'_>,
 ) -> Result<std::result::Result<Option<(TakenFile, KeysOfRows)>, String>> {
+    if is_encrypted {
+        return Ok(Err("the table is encrypted".to_owned()));
+    }
     if file.partition().iter().any(|&row| row != DatasetFile::NO_CONSTANT) {
         return Ok(Err("columns have their values from names of folders or from the log".to_owned()));
     }

@@ -30,5 +30,5 @@ pub(crate) use self::layout::{
 };
 pub(crate) use self::manifest::Manifest;
 pub(crate) use self::named_snapshots::{named_snapshots, snapshot_named, snapshot_names};
-pub use self::options::{Durability, TableOptions};
+pub use self::options::{Durability, EncryptionKey, TableOptions};
 pub(crate) use self::publishing::{PUBLISHING_KEY, Publishing};

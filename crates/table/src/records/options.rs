@@ -1,12 +1,14 @@
 //! Options for opening a table.
 
+use std::path::Path;
 use std::time::Duration;
 
 use lath_parquet::Runtime;
-pub use lath_store::Durability;
+pub use lath_store::{Durability, EncryptionKey};
 use lath_writer::{Codec, Profile, UncommittedFiles, WriteOptions};
 
 use super::clock::Clock;
+use crate::error::Result;
 
 /// Options for opening a table and for its background thread.
 ///
@@ -35,6 +37,8 @@ pub struct TableOptions {
     pub(crate) uncommitted: UncommittedFiles,
     pub(crate) clock: Clock,
     pub(crate) store: lath_store::Options,
+    pub(crate) encryption_key: Option<EncryptionKey>,
+    pub(crate) is_key_required: bool,
 }
 
 impl TableOptions {
@@ -223,6 +227,32 @@ impl TableOptions {
         rows >= self.flush_rows || (rows > 0 && bytes >= self.flush_bytes)
     }
 
+    /// Sets the key of an encrypted table or database, which is made encrypted, or opened with its key.
+    ///
+    /// The store is encrypted as [`lath_store::Options::encryption_key`] says, so one process at a time writes, and readers open the table while
+    /// none does. Parquet files are encrypted by modular encryption, each with another key, which is encrypted with this one. Imported files
+    /// are written again. An encrypted table cannot be published, and its scans are not divided among workers. Backups are encrypted with the
+    /// same key; [exports](crate::Snapshot::export) are not encrypted.
+    #[must_use]
+    pub fn encryption_key(mut self, key: EncryptionKey) -> Self {
+        (self.encryption_key, self.is_key_required) = (Some(key), true);
+        self
+    }
+
+    /// Like [`encryption_key`](Self::encryption_key), but opens tables and databases without encryption, too, which stay so. For
+    /// programs that have one key and open whatever is there.
+    #[must_use]
+    pub fn available_key(mut self, key: EncryptionKey) -> Self {
+        (self.encryption_key, self.is_key_required) = (Some(key), false);
+        self
+    }
+
+    /// The key for the store at `path`.
+    pub(crate) fn key_for(&self, path: &Path) -> Result<Option<&EncryptionKey>> {
+        let is_used = self.is_key_required || lath_store::is_encrypted(path)? != Some(false);
+        Ok(self.encryption_key.as_ref().filter(|_| is_used))
+    }
+
     pub(crate) fn runtime_or_default(&self) -> Runtime {
         self.runtime.clone().unwrap_or_else(Runtime::global)
     }
@@ -253,6 +283,8 @@ impl Default for TableOptions {
             store: lath_store::Options::new()
                 .log_limit_bytes(Self::DEFAULT_LOG_LIMIT_BYTES)
                 .checkpoint_space_bytes(Self::DEFAULT_CHECKPOINT_SPACE_BYTES),
+            encryption_key: None,
+            is_key_required: true,
         }
     }
 }

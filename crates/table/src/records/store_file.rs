@@ -21,14 +21,10 @@ const TIME_GRAIN: Duration = Duration::from_millis(50);
 /// opened. If the folder has other files, an empty store is an error, because it has lost its contents.
 pub(crate) fn open_store(path: &Path, options: &TableOptions, read_only: bool, create: bool) -> Result<Store> {
     let waited = options.wait;
-    let options = options
-        .store
-        .clone()
-        .durability(options.durability)
-        .verify_nodes(true)
-        .wait(options.wait)
-        .read_only(read_only)
-        .create(create);
+    let store = options.store.clone();
+    let store = options.key_for(path)?.cloned().into_iter().fold(store, lath_store::Options::encryption_key);
+    let options =
+        store.durability(options.durability).verify_nodes(true).wait(options.wait).read_only(read_only).create(create);
     let opened = match read_only {
         true => options.open(path),
         // The process that writes may let this one in when it knows that it waits.

@@ -18,7 +18,7 @@ use super::expiry::TimeBounds;
 use super::signal::Signal;
 use crate::consumer_files::{self, StoredConsumer};
 use crate::error::{Error, Result};
-use crate::file::{BlockCache, CachedObjects, DataFile, DiskCache, Files, Owner, file_name};
+use crate::file::{BlockCache, CachedObjects, DataFile, DiskCache, Files, Owner, file_name, open_options};
 use crate::records::{
     BlockKeys, FileEntry, ForeignKeys, Index, Manifest, STATE_KEY, State, TableOptions, TreeName, TreeNames, file_key,
     schema_key,
@@ -110,9 +110,18 @@ impl Engine {
         options: TableOptions,
         place: Option<&str>,
     ) -> Result<Self> {
+        if options.write.is_encrypted() {
+            let what =
+                "options of writing have keys: give the key of an encrypted table with TableOptions::encryption_key";
+            return Err(Error::encryption(what));
+        }
         let runtime = options.runtime_or_default();
         // No file of a table changes once it has its name, and no name is used twice.
         let dataset = DatasetOptions::new().partitions(false).revalidate(false).runtime(&runtime);
+        let dataset = match store.encryption_key() {
+            Some(key) => dataset.open_options(open_options(key)),
+            None => dataset,
+        };
         let incarnation = RandomState::new().build_hasher().finish();
         let uncommitted = options.uncommitted.clone();
         let files = match place {

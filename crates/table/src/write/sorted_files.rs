@@ -10,7 +10,7 @@ use lath_source::Version;
 use lath_writer::{AtomicFile, BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
 use crate::error::{Error, Result};
-use crate::file::{DataFile, locate};
+use crate::file::{DataFile, encrypted, locate};
 use crate::records::{BLOCK_ROWS, BlockKeys, FileEntry, State};
 use crate::row::{ByteList, RowOrder, TableSchema};
 use crate::view::Engine;
@@ -145,7 +145,11 @@ impl SortedFiles {
         engine.writing_files().insert(name.clone());
         self.done.names.push(name.clone());
         let sink = ChecksummedWriter::new(engine.files.create(&name)?);
-        let writer = ParquetWriter::new(sink, self.schema.file_schema(), self.options.clone())?;
+        let options = match engine.store.encryption_key() {
+            Some(key) => encrypted(self.options.clone(), key)?,
+            None => self.options.clone(),
+        };
+        let writer = ParquetWriter::new(sink, self.schema.file_schema(), options)?;
         let entry = FileEntry {
             number,
             name,

@@ -23,6 +23,7 @@ mod dictionaries;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod disk;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod encryption;
 mod faults;
 mod float_keys;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -7,8 +7,8 @@ use lath_format::{ColumnIndex, Encoding, OffsetIndex};
 /// A column chunk, ready to be written.
 #[derive(Debug, Clone)]
 pub(crate) struct EncodedChunk {
-    /// Pages with their headers, in file order; the dictionary page is first. Of a chunk that is to be encrypted, header and body of each
-    /// page are apart, and sizes and offsets count what encryption adds.
+    /// Pages with their headers, in file order; the dictionary page is first. If the chunk is to be encrypted, header and body
+    /// of each page are apart, and sizes and offsets count what encryption adds.
     pub(crate) pages: Vec<Bytes>,
     /// The chunk's metadata in the footer; offsets count from the chunk's first byte.
     pub(crate) metadata: ColumnChunkMetaData,

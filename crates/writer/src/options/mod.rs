@@ -252,6 +252,11 @@ impl WriteOptions {
         self.left_out_keys.iter().any(|left_out| left_out == key)
     }
 
+    /// Whether files are [encrypted](Self::encryption).
+    pub fn is_encrypted(&self) -> bool {
+        self.encryption.is_some()
+    }
+
     pub(crate) fn encryption_keys(&self) -> Option<&EncryptionKeys> {
         self.encryption.as_ref()
     }

@@ -21,12 +21,12 @@ use crate::writing::{Choices, write};
 const FOOTER_KEY: &[u8; 32] = b"0123456789abcdef0123456789abcdef";
 const COLUMN_KEY: &[u8; 16] = b"1234567890123450";
 
-struct Stored {
+struct SavedFile {
     _folder: tempfile::TempDir,
     path: PathBuf,
 }
 
-impl Stored {
+impl SavedFile {
     fn new(bytes: &[u8]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("encrypted.parquet");
@@ -100,7 +100,7 @@ fn random_data_reads_back_with_its_keys() {
         let at = format!("case {case} with seed {seed:#x}: {options:?}\n{schema:#?}");
         let (bytes, summary) = write(&schema, &batches, options).unwrap_or_else(|error| panic!("{error}\n{at}"));
         assert_eq!(summary.bytes, bytes.len() as u64);
-        let stored = Stored::new(&bytes);
+        let stored = SavedFile::new(&bytes);
         let file = stored.open(keys.read.clone()).unwrap_or_else(|error| panic!("{error}\n{at}"));
         file.page_index().unwrap_or_else(|error| panic!("{error}\n{at}"));
         let own = file.scan().build().and_then(collect).unwrap_or_else(|error| panic!("{error}\n{at}"));
@@ -116,7 +116,7 @@ fn random_data_reads_back_with_its_keys() {
 }
 
 /// Without keys a file with a plaintext footer gives the columns without encryption, and other files give nothing.
-fn check_without_keys(stored: &Stored, keys: &RandomKeys, at: &str) {
+fn check_without_keys(stored: &SavedFile, keys: &RandomKeys, at: &str) {
     let opened = ParquetFile::open(&stored.path);
     let Some(readable) = &keys.readable else {
         assert!(matches!(opened, Err(Error::Encrypted { .. })), "{opened:?}\n{at}");
@@ -153,7 +153,7 @@ fn values_are_found_by_indexes_and_filters_and_are_not_in_the_bytes() {
     let bytes = orders_with(keys.clone());
     let is_in = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
     assert!(!is_in("customer-") && !is_in("name") && !is_in("lath"));
-    let file = Stored::new(&bytes).open(keys.decryption_keys()).unwrap();
+    let file = SavedFile::new(&bytes).open(keys.decryption_keys()).unwrap();
     for (filter, rows) in [("id = 4711", 1), ("name = 'customer-9999'", 1), ("id = -1", 0), ("name = 'x'", 0)] {
         assert_eq!(file.scan().filter(filter).unwrap().count().unwrap(), rows, "{filter}");
     }
@@ -169,7 +169,7 @@ fn every_changed_byte_is_noticed_or_harmless() {
         let at = random.usize(..bytes.len());
         let mut changed = bytes.to_vec();
         changed[at] ^= 1 << random.u32(..8);
-        let read = Stored::new(&changed).open(keys.decryption_keys()).and_then(|file| collect(file.scan().build()?));
+        let read = SavedFile::new(&changed).open(keys.decryption_keys()).and_then(|file| collect(file.scan().build()?));
         // Bloom filters are not read by a scan.
         if let Ok((schema, batches)) = read {
             same_values((&whole.schema(), std::slice::from_ref(&whole)), (&schema, &batches)).unwrap();
@@ -186,7 +186,7 @@ fn pages_of_another_file_with_the_same_keys_are_refused() {
     // The first page of the other file, in this one.
     let mut mixed = one.to_vec();
     mixed[4..400].copy_from_slice(&other[4..400]);
-    let file = Stored::new(&mixed).open(keys.decryption_keys()).unwrap();
+    let file = SavedFile::new(&mixed).open(keys.decryption_keys()).unwrap();
     let read = file.scan().build().and_then(collect);
     assert!(matches!(read, Err(Error::Corrupt { .. })), "{read:?}");
 }

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use lath_table::{Database as Tables, TableOptions};
+use lath_table::Database as Tables;
 
 use super::load::Load;
 use crate::args::CreateArgs;
 use crate::commands::engine::{self, Database, failed, quoted};
+use crate::encryption_key::table_options;
 use crate::failure::{Failure, Outcome, Result};
 
 /// The name of a table that is alone in its folder, in its statements.
@@ -77,7 +78,8 @@ fn create_alone(args: &CreateArgs, columns: &str, cluster: &str) -> Result<()> {
 fn remove(args: &CreateArgs, folder: &Path, was_there: bool) {
     match &args.table.table {
         Some(name) => {
-            let database = Tables::open_or_create(folder, TableOptions::new().wait(args.table.wait));
+            let Ok(options) = table_options() else { return };
+            let database = Tables::open_or_create(folder, options.wait(args.table.wait));
             drop(database.and_then(|database| database.drop_table(name)));
         }
         // It has nothing but the table.

@@ -23,8 +23,8 @@ pub(super) fn run(args: &ImportArgs) -> Result<Outcome> {
     let stop = GracefulStop::new();
     let poll = |_: &ImportProgress| stop.poll();
     let imported = match &args.table.table {
-        None => Table::import_with(&args.table.folder, &source, &args.key, options(&args.table), import, poll),
-        Some(name) => Database::open_or_create(&args.table.folder, options(&args.table))
+        None => Table::import_with(&args.table.folder, &source, &args.key, options(&args.table)?, import, poll),
+        Some(name) => Database::open_or_create(&args.table.folder, options(&args.table)?)
             .and_then(|database| database.import_table_with(name, &source, &args.key, import, poll)),
     };
     let (_, report) = imported.map_err(table_failure)?;

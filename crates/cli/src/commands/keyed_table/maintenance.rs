@@ -12,6 +12,7 @@ use crate::args::{KeyedTableArgs, SnapshotArgs, TableCopyArgs, TableExportArgs, 
 use crate::commands::bucket_backup;
 use crate::commands::print;
 use crate::console::quantity::{bytes, grouped, plural};
+use crate::encryption_key::table_options;
 use crate::failure::{Failure, Outcome, Result};
 use crate::input::table_failure::table_failure;
 
@@ -46,7 +47,7 @@ pub(super) fn drop_table(args: &KeyedTableArgs) -> Result<Outcome> {
                 .to_owned(),
         ));
     };
-    let database = Database::open(&args.folder, options(args)).map_err(table_failure)?;
+    let database = Database::open(&args.folder, options(args)?).map_err(table_failure)?;
     database.drop_table(name).map_err(table_failure)?;
     Ok(Outcome::Done)
 }
@@ -58,7 +59,7 @@ pub(super) fn restore(args: &TableRestoreArgs) -> Result<Outcome> {
         ));
     }
     backup(&TableCopyArgs { folder: args.backup.clone(), target: args.folder.clone(), wait: args.wait })?;
-    let options = TableOptions::new().wait(args.wait);
+    let options = table_options()?.wait(args.wait);
     let reports = match Table::open_read_only(&args.folder, options.clone()) {
         Err(Error::NoTable { .. }) => check_all(&args.folder, options),
         table => table.and_then(|table| table.check()).map(|report| vec![(args.folder.clone(), report)]),
@@ -116,7 +117,7 @@ pub(super) fn backup(args: &TableCopyArgs) -> Result<Outcome> {
         (Some(url), None) => return bucket_backup::restore(url, &args.target),
         (Some(_), Some(_)) => return Err(bucket_backup::both_remote()),
     }
-    let options = TableOptions::new().wait(args.wait);
+    let options = table_options()?.wait(args.wait);
     let made = match Table::open_read_only(&args.folder, options.clone()) {
         Err(Error::NoTable { .. }) => {
             Database::open_read_only(&args.folder, options).and_then(|database| database.backup(&args.target))
@@ -131,7 +132,7 @@ pub(super) fn backup(args: &TableCopyArgs) -> Result<Outcome> {
 fn back_up_to_bucket(folder: &Path, url: &str, wait: Duration) -> Result<Outcome> {
     let scratch = bucket_backup::scratch(folder)?;
     let send = |files: &[BackupFile]| bucket_backup::send(url, files);
-    let options = TableOptions::new().wait(wait);
+    let options = table_options()?.wait(wait);
     let sent = match Table::open_read_only(folder, options.clone()) {
         Err(Error::NoTable { .. }) => {
             Database::open_read_only(folder, options).and_then(|database| database.backup_files(scratch.path(), send))

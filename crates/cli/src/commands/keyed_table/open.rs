@@ -4,21 +4,22 @@ use lath_table::{Database, Error, Snapshot, Table, TableOptions};
 
 use super::state;
 use crate::args::{KeyedTableArgs, TableReadArgs};
+use crate::encryption_key::table_options;
 use crate::failure::{Failure, Result};
 use crate::input::table_failure::table_failure;
 use crate::interrupt;
 
 /// Options for opening a table.
-pub(super) fn options(args: &KeyedTableArgs) -> TableOptions {
-    let options = TableOptions::new().wait(args.wait).uncommitted(interrupt::uncommitted());
-    args.cache_bytes.into_iter().fold(options, TableOptions::disk_cache_bytes)
+pub(super) fn options(args: &KeyedTableArgs) -> Result<TableOptions> {
+    let options = table_options()?.wait(args.wait).uncommitted(interrupt::uncommitted());
+    Ok(args.cache_bytes.into_iter().fold(options, TableOptions::disk_cache_bytes))
 }
 
 /// Opens a table for writing.
 pub(super) fn open(args: &KeyedTableArgs) -> Result<Table> {
     let opened = match &args.table {
-        Some(name) => Database::open(&args.folder, options(args)).and_then(|database| database.table(name)),
-        None => Table::open(&args.folder, options(args)),
+        Some(name) => Database::open(&args.folder, options(args)?).and_then(|database| database.table(name)),
+        None => Table::open(&args.folder, options(args)?),
     };
     opened.map_err(|error| explain(args, error))
 }
@@ -26,8 +27,8 @@ pub(super) fn open(args: &KeyedTableArgs) -> Result<Table> {
 /// Opens a table for reading, while another process may write.
 pub(super) fn open_for_reading(args: &KeyedTableArgs) -> Result<Table> {
     let opened = match &args.table {
-        Some(name) => Database::open_read_only(&args.folder, options(args)).and_then(|database| database.table(name)),
-        None => Table::open_read_only(&args.folder, options(args)),
+        Some(name) => Database::open_read_only(&args.folder, options(args)?).and_then(|database| database.table(name)),
+        None => Table::open_read_only(&args.folder, options(args)?),
     };
     opened.map_err(|error| explain(args, error))
 }
@@ -46,7 +47,8 @@ pub(super) fn snapshot(args: &TableReadArgs) -> Result<Snapshot> {
 fn explain(args: &KeyedTableArgs, error: Error) -> Failure {
     let is_missing = matches!(error, Error::NoTable { .. } | Error::NoSuchTable { .. });
     if is_missing
-        && let Ok(database) = Database::open_read_only(&args.folder, options(args))
+        && let Ok(options) = options(args)
+        && let Ok(database) = Database::open_read_only(&args.folder, options)
         && let Ok(names) = database.table_names()
     {
         let folder = args.folder.display();

@@ -44,7 +44,7 @@ pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
             });
         }
     };
-    let options = args.cold.iter().fold(options(&args.table), TableOptions::cold_files);
+    let options = args.cold.iter().fold(options(&args.table)?, TableOptions::cold_files);
     let table = match &args.table.table {
         None => Table::create_clustered(folder, &schema, &args.key, &args.cluster_by, options.clone()),
         Some(name) => Database::open_or_create(folder, options.clone())

@@ -14,6 +14,7 @@ use crate::args::{CopyArgs, StoreArgs};
 use crate::commands::bucket_backup;
 use crate::console::progress::Progress;
 use crate::console::quantity::{bytes, grouped, plural};
+use crate::encryption_key::key_for;
 use crate::failure::{Failure, Outcome, Result};
 use crate::interrupt::GracefulStop;
 
@@ -181,8 +182,9 @@ fn copy_store(args: &CopyArgs, target: &Path) -> Result<()> {
 pub(super) fn repair(args: &CopyArgs) -> Result<Outcome> {
     let stop = GracefulStop::new();
     let started = Instant::now();
+    let key = key_for(&args.store.store)?;
     let report = loop {
-        match lath_store::repair_with(&args.store.store, &args.target, |_| stop.poll()) {
+        match lath_store::repair_with_key(&args.store.store, &args.target, key.as_ref(), |_| stop.poll()) {
             Err(Error::Busy) if stop.poll().is_continue() && waits(&args.store, started) => {}
             other => break other.map_err(|error| open_failure(&args.store, error))?,
         }

@@ -17,6 +17,7 @@ use crate::args::{
     TreeArgs, TreesArgs,
 };
 use crate::destination;
+use crate::encryption_key::{key_failure, store_options};
 use crate::failure::{Failure, Outcome, Result};
 use crate::target::Target;
 
@@ -40,7 +41,7 @@ pub(crate) fn run(what: &Kv) -> Result<Outcome> {
 
 /// Opens a store to write by turns with other processes, and creates it only if `create` is set.
 fn open(args: &StoreArgs, create: bool) -> Result<Store> {
-    let options = Options::new().create(create).busy_timeout(args.wait);
+    let options = store_options(&args.store)?.create(create).busy_timeout(args.wait);
     if create {
         options.open(&args.store).map_err(|error| open_failure(args, error))
     } else {
@@ -50,7 +51,7 @@ fn open(args: &StoreArgs, create: bool) -> Result<Store> {
 
 /// Opens a store for reading, while another process may write. No file is created or changed.
 fn open_for_reading(args: &StoreArgs) -> Result<Store> {
-    open_existing(args, &Options::new().create(false).read_only(true).wait(args.wait))
+    open_existing(args, &store_options(&args.store)?.create(false).read_only(true).wait(args.wait))
 }
 
 fn open_existing(args: &StoreArgs, options: &Options) -> Result<Store> {
@@ -91,6 +92,7 @@ fn store_failure(error: Error) -> Failure {
             Failure::Io("another process has the store open for writing; wait longer for it with --wait".to_owned())
         }
         Error::BusyTimeout { .. } => Failure::Io(format!("{error}, or wait longer with --wait")),
+        Error::Key(text) => key_failure(&text),
         other => Failure::Usage(other.to_string()),
     }
 }

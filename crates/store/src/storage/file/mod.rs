@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use self::data::DataFile;
 pub(crate) use self::encrypted::EncryptedStorage;
-pub use self::encrypted::EncryptionKey;
+pub use self::encrypted::{EncryptionKey, is_encrypted};
 use self::lock::{Kind, LockedFile};
 use self::log::FileLog;
 use self::private::PrivateStorage;

@@ -47,6 +47,10 @@ impl<'v> TableScan<'v> {
     /// # Errors
     /// As [`build`](Self::build).
     pub fn plan(self) -> Result<Option<TablePlan<'v>>> {
+        // Keys do not travel with plans.
+        if self.engine.store.encryption_key().is_some() {
+            return Ok(None);
+        }
         let runtime = self.engine.runtime.clone();
         let mut hot = self.prepare()?;
         let mut files = Vec::new();

@@ -14,11 +14,14 @@ use super::envelope::ENVELOPE_AREA;
 use crate::error::{Error, Result};
 use crate::storage::Data;
 use crate::storage::file::data::{DataFile, grow_file};
-use crate::storage::file::lock::LockedFile;
+use crate::storage::file::lock::{self, LockedFile};
 use crate::storage::file::place::Place;
 
 /// The number of the data file, for its cipher.
 const DATA: u8 = 0;
+
+/// The byte of the data file that views lock shared for as long as they live.
+pub(super) const VIEWS_BYTE: u64 = 1;
 
 /// The data is read, compared and written in blocks of this size. The file may be 2 GiB for each MiB of their hashes.
 const BLOCK: usize = 1 << 16;
@@ -33,6 +36,8 @@ pub(super) struct EncryptedData {
     /// `None` for a view, whose changes are dropped.
     target: Option<Target>,
     number: u64,
+    /// The locked file of a view.
+    _view: Option<Arc<LockedFile>>,
 }
 
 /// The encrypted file.
@@ -46,15 +51,33 @@ struct Target {
 }
 
 impl EncryptedData {
-    /// Decrypts the file into memory. With `writes`, syncs encrypt what has changed into the file.
-    pub(super) fn load(
-        file: LockedFile,
+    /// Decrypts the file into memory. Syncs encrypt what has changed into the file.
+    pub(super) fn load(file: LockedFile, path: &Path, cipher: &Arc<SectorCipher>, capacity_bytes: u64) -> Result<Self> {
+        let (data, written) = Self::decrypt(&file, path, cipher, capacity_bytes)?;
+        let written = Mutex::new(written);
+        let target = Target { file, path: path.to_owned(), cipher: Arc::clone(cipher), written };
+        Ok(Self { target: Some(target), ..data })
+    }
+
+    /// Decrypts the file into memory. Changes stay there.
+    pub(super) fn view(
+        file: &Arc<LockedFile>,
         path: &Path,
-        cipher: &Arc<SectorCipher>,
+        cipher: &SectorCipher,
         capacity_bytes: u64,
-        writes: bool,
-    ) -> Result<(Self, Option<LockedFile>)> {
-        let number = Place::new(&file, path)?.number();
+    ) -> Result<Self> {
+        let (data, _) = Self::decrypt(file, path, cipher, capacity_bytes)?;
+        Ok(Self { _view: Some(Arc::clone(file)), ..data })
+    }
+
+    /// The data in memory, and the hashes of its blocks.
+    fn decrypt(
+        file: &LockedFile,
+        path: &Path,
+        cipher: &SectorCipher,
+        capacity_bytes: u64,
+    ) -> Result<(Self, Vec<u128>)> {
+        let number = Place::new(file, path)?.number();
         let len = file.metadata().map_err(Error::io("read the length of", path))?.len();
         let len = len.saturating_sub(ENVELOPE_AREA) / SECTOR as u64 * SECTOR as u64;
         let plain = unnamed_file().map_err(Error::io("get memory for", path))?;
@@ -69,12 +92,7 @@ impl EncryptedData {
         }
         let map = plain.try_clone().map_err(Error::io("get memory for", path))?;
         let map = DataFile::new(LockedFile::new(map), path, false, capacity_bytes)?;
-        if !writes {
-            return Ok((Self { plain, map, target: None, number }, Some(file)));
-        }
-        let written = Mutex::new(written);
-        let target = Target { file, path: path.to_owned(), cipher: Arc::clone(cipher), written };
-        Ok((Self { plain, map, target: Some(target), number }, None))
+        Ok((Self { plain, map, target: None, number, _view: None }, written))
     }
 
     /// Encrypts the blocks of a range that differ from the file, and writes them.
@@ -110,8 +128,8 @@ impl EncryptedData {
     }
 }
 
-// SAFETY: `base`, `capacity` and the bytes are those of the map of a file that this value alone has. What it reads, it reads by calls
-// of the system, which make no references.
+// SAFETY: `base`, `capacity` and the bytes belong to the map of a file that this value alone has. It reads them by calls of the system,
+// which make no references.
 unsafe impl Data for EncryptedData {
     fn base(&self) -> NonNull<u8> {
         self.map.base()
@@ -151,6 +169,11 @@ unsafe impl Data for EncryptedData {
 
     fn file_number(&self) -> u64 {
         self.number
+    }
+
+    fn has_other_readers(&self) -> Result<bool> {
+        let Some(target) = &self.target else { return Ok(false) };
+        lock::is_locked_by_another(&target.file, VIEWS_BYTE).map_err(Error::io("find locks of", &target.path))
     }
 
     /// One process has an encrypted store open at a time, so its lock stays.

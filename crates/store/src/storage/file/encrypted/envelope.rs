@@ -5,7 +5,7 @@
 //! │ magic   │ version u32 │ zero │ number u64 │ nonce   │ keys of sectors, tag     │ zero │ XXH3 u64 │
 //! ```
 //!
-//! It is written twice, at bytes 0 and 2,048. So the store's key is used for nothing else, and every store has keys of its own.
+//! It is written twice, at bytes 0 and 2,048. So the store's key is used for nothing else, and every store has other keys for its sectors.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};

@@ -13,19 +13,35 @@ mod log;
 mod tests;
 
 use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use self::cipher::SectorCipher;
-use self::data::EncryptedData;
+use self::data::{EncryptedData, VIEWS_BYTE};
 use self::envelope::ENVELOPE_AREA;
 pub use self::key::EncryptionKey;
 use self::log::EncryptedLog;
 use super::lock::{self, Kind, LockedFile};
 use super::{CONTENTS_BYTE, FileStorage, open_for_writing, parent_folder};
 use crate::error::{Error, Result};
-use crate::storage::{Data, Lengths, LogFile, MemoryStorage, SharedMemory, Storage};
+use crate::storage::{Data, ENCRYPTED_MAGIC, Lengths, LogFile, MemoryStorage, SharedMemory, Storage};
+
+/// Returns whether the store at `path` is encrypted; `None` if there is no store yet.
+///
+/// # Errors
+/// [`Error::Io`] if the file cannot be read.
+pub fn is_encrypted(path: impl AsRef<Path>) -> Result<Option<bool>> {
+    let path = path.as_ref();
+    let mut magic = [0; ENCRYPTED_MAGIC.len()];
+    match File::open(path).and_then(|file| file.read_exact_at(&mut magic, 0)) {
+        Ok(()) if magic == [0; ENCRYPTED_MAGIC.len()] => Ok(None),
+        Ok(()) => Ok(Some(magic == ENCRYPTED_MAGIC)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => Ok(None),
+        Err(error) => Err(Error::io("open", path)(error)),
+    }
+}
 
 /// The encrypted files of a store, and memory in place of the lock file.
 #[derive(Debug)]
@@ -43,7 +59,7 @@ impl EncryptedStorage {
     }
 
     /// The cipher of an open data file. A new file gets its keys.
-    fn cipher_of(&self, file: &File) -> Result<Arc<SectorCipher>> {
+    fn find_cipher(&self, file: &File) -> Result<Arc<SectorCipher>> {
         let path = &self.files.path;
         let len = file.metadata().map_err(Error::io("read the length of", path))?.len();
         let mut area = vec![0; ENVELOPE_AREA.min(len) as usize];
@@ -74,7 +90,7 @@ impl EncryptedStorage {
     }
 }
 
-// SAFETY: one value at a time has the data file locked, in all processes, and its data area and its table are memory of its own.
+// SAFETY: one value at a time has the data file locked, in all processes, and its data area and its table are memory that no other value has.
 unsafe impl Storage for EncryptedStorage {
     fn data(&self) -> Result<Arc<dyn Data>> {
         let path = &self.files.path;
@@ -82,9 +98,8 @@ unsafe impl Storage for EncryptedStorage {
         if !lock::try_lock(&file, CONTENTS_BYTE, Kind::Exclusive).map_err(Error::io("lock", path))? {
             return Err(Error::Busy);
         }
-        let cipher = self.cipher_of(&file)?;
-        let (data, _) = EncryptedData::load(file, path, &cipher, self.files.capacity_bytes, true)?;
-        Ok(Arc::new(data))
+        let cipher = self.find_cipher(&file)?;
+        Ok(Arc::new(EncryptedData::load(file, path, &cipher, self.files.capacity_bytes)?))
     }
 
     fn log(&self, index: usize) -> Result<Arc<dyn LogFile>> {
@@ -102,15 +117,17 @@ unsafe impl Storage for EncryptedStorage {
     fn private(&self) -> Result<Arc<dyn Storage>> {
         let path = &self.files.path;
         let file = OpenOptions::new().read(true).open(path).map_err(Error::io("open", path))?;
-        let file = LockedFile::new(file);
-        if !lock::try_lock(&file, CONTENTS_BYTE, Kind::Shared).map_err(Error::io("lock", path))? {
-            return Err(Error::Busy);
+        let file = Arc::new(LockedFile::new(file));
+        for byte in [CONTENTS_BYTE, VIEWS_BYTE] {
+            if !lock::try_lock(&file, byte, Kind::Shared).map_err(Error::io("lock", path))? {
+                return Err(Error::Busy);
+            }
         }
         let files = self.files.clone().read_only(true).create(false);
         let storage = Self::new(files, self.key.clone())?;
-        let cipher = storage.cipher_of(&file)?;
-        let (data, locked) = EncryptedData::load(file, path, &cipher, self.files.capacity_bytes, false)?;
-        Ok(Arc::new(EncryptedView { storage, data: Arc::new(data), locked }))
+        let cipher = storage.find_cipher(&file)?;
+        let data = Arc::new(EncryptedData::view(&file, path, &cipher, self.files.capacity_bytes)?);
+        Ok(Arc::new(EncryptedView { storage, data, locked: file }))
     }
 
     fn file_name(&self, place: usize) -> PathBuf {
@@ -133,7 +150,7 @@ struct EncryptedView {
     storage: EncryptedStorage,
     data: Arc<EncryptedData>,
     /// The data file, which is locked while the log is read.
-    locked: Option<LockedFile>,
+    locked: Arc<LockedFile>,
 }
 
 // SAFETY: the data area is memory of this value, and the table is the one of its storage.
@@ -163,13 +180,11 @@ unsafe impl Storage for EncryptedView {
     }
 
     fn let_writers_in(&self) -> Result<()> {
-        let Some(locked) = &self.locked else { return Ok(()) };
-        lock::unlock(locked, CONTENTS_BYTE).map_err(Error::io("unlock", &self.storage.files.path))
+        lock::unlock(&self.locked, CONTENTS_BYTE).map_err(Error::io("unlock", &self.storage.files.path))
     }
 
     fn keep_writers_out(&self) -> Result<bool> {
-        let Some(locked) = &self.locked else { return Ok(true) };
-        lock::try_lock(locked, CONTENTS_BYTE, Kind::Shared).map_err(Error::io("lock", &self.storage.files.path))
+        lock::try_lock(&self.locked, CONTENTS_BYTE, Kind::Shared).map_err(Error::io("lock", &self.storage.files.path))
     }
 
     fn file_name(&self, place: usize) -> PathBuf {

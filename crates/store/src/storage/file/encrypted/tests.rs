@@ -89,6 +89,8 @@ fn other_keys_and_stores_are_told_apart_from_damage() {
         assert!(fails(Options::new(), &path).contains("its key was not given"));
         assert!(fails(options(), &plain).contains("not encrypted"));
     }
+    let kinds = [&path, &plain, &folder.path().join("missing")].map(|path| crate::is_encrypted(path).unwrap());
+    assert_eq!(kinds, [Some(true), Some(false), None]);
     assert!(matches!(crate::repair(&path, folder.path().join("repaired")), Err(Error::Key(_))));
     assert_eq!(contents(&options().open(&path).unwrap()).len(), 1);
     assert_eq!(contents(&Store::open(&plain).unwrap()).len(), 1);
@@ -212,6 +214,9 @@ fn one_process_has_it_open_and_readers_keep_what_they_opened() {
     assert!(readers.iter().all(|reader| contents(reader) == before));
     assert_ne!(contents(&writer), before);
     assert!(readers[0].check().unwrap().problems.is_empty());
+    assert_eq!(writer.stats().unwrap().oldest_reader, Some(0));
+    drop(readers);
+    assert_eq!(writer.stats().unwrap().oldest_reader, None);
 }
 
 #[test]
