@@ -79,7 +79,7 @@ pub(super) fn encrypt_indexes(chunk: &mut Chunk, encryptor: &ChunkEncryptor) -> 
     chunk.offset_index = index(chunk.offset_index.take(), Module::OffsetIndex)?;
     if let Some(filter) = &chunk.bloom_filter {
         let mut reader = ThriftReader::new(filter);
-        let skipped = reader.each_field(|reader, field| reader.skip(field));
+        let skipped = reader.each_field(ThriftReader::skip);
         skipped.map_err(|_| Error::internal("the header of a new Bloom filter cannot be read"))?;
         let (header, bits) = (filter.slice(..reader.position()), filter.slice(reader.position()..));
         let modules = [encrypt(&header, Module::BloomFilterHeader)?, encrypt(&bits, Module::BloomFilterBitset)?];
