@@ -1,13 +1,11 @@
 //! Sets the columns by which the rows of files are sorted.
 
-use lath_store::Durability;
-
 use crate::error::Result;
 use crate::read::Snapshot;
 use crate::row::cluster_ids;
 use crate::table::Table;
 use crate::view::View;
-use crate::write::OpenWrite;
+use crate::write::Transaction;
 
 impl Table {
     /// Sorts new files by these columns, then by the key. Without columns, they are sorted by the key alone. Scans with a condition on the
@@ -43,12 +41,22 @@ impl Table {
     /// [`Error::Schema`](crate::Error::Schema) for columns that the table does not have, one that is named twice, and one whose values are
     /// nested or have no order; [`Error::Store`](crate::Error::Store).
     pub fn cluster_by<S: AsRef<str>>(&self, columns: &[S]) -> Result<()> {
-        let mut changing = OpenWrite::begin(self.engine())?;
-        let ids = cluster_ids(changing.schema(), columns)?;
-        if ids != changing.state().cluster {
-            changing.set_cluster(ids);
+        self.define(|transaction| transaction.cluster_by(columns))
+    }
+}
+
+impl Transaction {
+    /// [`Table::cluster_by`] as part of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn cluster_by<S: AsRef<str>>(&mut self, columns: &[S]) -> Result<()> {
+        self.write_buffered()?;
+        let ids = cluster_ids(self.changing.schema(), columns)?;
+        if ids != self.changing.state().cluster {
+            self.changing.set_cluster(ids);
         }
-        changing.commit(Durability::Sync)
+        Ok(())
     }
 }
 

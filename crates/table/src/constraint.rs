@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
 use lath_predicate::Predicate;
-use lath_store::Durability;
 
 use crate::error::{Error, Result};
 use crate::read::{Snapshot, with_codec};
 use crate::records::ForeignKey;
 use crate::row::key::KeyValue;
 use crate::row::{Check, Constraint, Constraints, TableSchema, field_id, too_long};
+use crate::schema_change::with_column;
 use crate::table::Table;
 use crate::view::{Commit, View};
-use crate::write::{OpenWrite, Transaction};
+use crate::write::Transaction;
 
 impl Table {
     /// Adds a condition that is true or null for every row, rows that exist and rows that are put later.
@@ -42,14 +42,7 @@ impl Table {
     /// [`Error::Schema`] for a name that another constraint has, and for a condition that does not fit the columns; [`Error::Constraint`] if
     /// an existing row violates it; [`Error::Store`].
     pub fn add_check(&self, name: &str, condition: &Predicate) -> Result<()> {
-        let mut changing = OpenWrite::begin(self.engine())?;
-        let mut parts = changing.schema().parts();
-        Arc::make_mut(&mut parts.constraints).add_check(name, condition.clone())?;
-        let schema = changing.schema().next(parts)?;
-        changing.set_schema(schema)?;
-        let mut transaction = Transaction::new(changing);
-        transaction.check_rows(name, condition)?;
-        transaction.changing.commit(Durability::Sync)
+        self.define(|transaction| transaction.add_check(name, condition))
     }
 
     /// Drops a condition that [`add_check`](Self::add_check) or the creation of the table has added.
@@ -57,16 +50,7 @@ impl Table {
     /// # Errors
     /// [`Error::Schema`] if there is none with this name; [`Error::Store`].
     pub fn drop_constraint(&self, name: &str) -> Result<()> {
-        self.change_schema(|changing| {
-            let mut parts = changing.schema().parts();
-            let constraints = Arc::make_mut(&mut parts.constraints);
-            let before = constraints.checks.len();
-            constraints.checks.retain(|check| check.name != name);
-            match constraints.checks.len() == before {
-                true => Err(Error::schema(format!("the table has no constraint {name:?}"))),
-                false => Ok(Some(parts)),
-            }
-        })
+        self.define(|transaction| transaction.drop_constraint(name))
     }
 
     /// Sets or removes the maximum number of characters of a column's texts.
@@ -75,29 +59,7 @@ impl Table {
     /// [`Error::Schema`] for a column that does not exist or has no texts; [`Error::TooLong`] if an existing text has more characters;
     /// [`Error::Store`].
     pub fn limit_chars(&self, column: &str, chars: Option<u32>) -> Result<()> {
-        let mut changing = OpenWrite::begin(self.engine())?;
-        let mut parts = changing.schema().parts();
-        let place = changing.schema().column(column).map_err(|_| no_column(column))?;
-        check_has_text(changing.schema().arrow().field(place))?;
-        let id = changing.schema().id(place);
-        let limits = &mut Arc::make_mut(&mut parts.constraints).max_chars;
-        let before = limits.get(&id).copied();
-        if before == chars {
-            return Ok(());
-        }
-        match chars {
-            Some(chars) => _ = limits.insert(id, chars),
-            None => _ = limits.remove(&id),
-        }
-        let schema = changing.schema().next(parts)?;
-        changing.set_schema(schema)?;
-        let mut transaction = Transaction::new(changing);
-        if let Some(chars) = chars
-            && before.is_none_or(|before| before > chars)
-        {
-            transaction.check_texts(column, chars)?;
-        }
-        transaction.changing.commit(Durability::Sync)
+        self.define(|transaction| transaction.limit_chars(column, chars))
     }
 
     /// Appends a column as [`add_column`](Self::add_column) does, with constraints of the table.
@@ -110,29 +72,7 @@ impl Table {
         default: Option<KeyValue>,
         constraints: &[Constraint],
     ) -> Result<()> {
-        let mut changing = OpenWrite::begin(self.engine())?;
-        let mut parts = Self::with_column(&changing, field, default)?;
-        let names: Vec<&Field> = parts.fields.iter().map(AsRef::as_ref).collect();
-        let ids = |name: &str| names.iter().find(|field| field.name() == name).and_then(|field| field_id(field).ok());
-        let all = Arc::make_mut(&mut parts.constraints);
-        for constraint in constraints {
-            match constraint {
-                Constraint::Check { name, condition } => all.add_check(name, condition.clone())?,
-                Constraint::MaxChars { column, chars } => {
-                    all.max_chars.insert(ids(column).ok_or_else(|| no_column(column))?, *chars);
-                }
-            }
-        }
-        let schema = changing.schema().next(parts)?;
-        changing.set_schema(schema)?;
-        let mut transaction = Transaction::new(changing);
-        for constraint in constraints {
-            match constraint {
-                Constraint::Check { name, condition } => transaction.check_rows(name, condition)?,
-                Constraint::MaxChars { column, chars } => transaction.check_texts(column, *chars)?,
-            }
-        }
-        transaction.changing.commit(Durability::Sync)
+        self.define(|transaction| transaction.add_constrained_column(field, default, constraints))
     }
 }
 
@@ -176,23 +116,126 @@ impl Snapshot {
     pub fn foreign_keys(&self) -> Result<Vec<ForeignKeyInfo>> {
         let (engine, pinned) = self.parts();
         let Some(siblings) = &engine.siblings else { return Ok(Vec::new()) };
-        let names = |commit: &Arc<Commit>, target| {
-            with_codec(commit, target, |codec, _| Ok(codec.fields().iter().map(|field| field.name().clone()).collect()))
-        };
-        let info = |key: &ForeignKey| {
-            let referred = Commit::newest(&*siblings.engine(key.referred)?)?;
-            Ok(ForeignKeyInfo {
-                name: key.name.clone(),
-                columns: names(pinned, key.index)?,
-                referred_table: siblings.name(key.referred)?,
-                referred_columns: names(&referred, key.target)?,
-            })
-        };
-        pinned.foreign_keys().own.iter().map(info).collect()
+        foreign_keys(pinned, |number| Ok((siblings.name(number)?, Commit::newest(&*siblings.engine(number)?)?)))
     }
 }
 
+/// The foreign keys of a table. `referred` gives the name and the commit of the table with a number.
+pub(crate) fn foreign_keys(
+    commit: &Arc<Commit>,
+    referred: impl Fn(u64) -> Result<(String, Arc<Commit>)>,
+) -> Result<Vec<ForeignKeyInfo>> {
+    let names = |commit: &Arc<Commit>, target| {
+        with_codec(commit, target, |codec, _| Ok(codec.fields().iter().map(|field| field.name().clone()).collect()))
+    };
+    let info = |key: &ForeignKey| {
+        let (referred_table, target) = referred(key.referred)?;
+        Ok(ForeignKeyInfo {
+            name: key.name.clone(),
+            columns: names(commit, key.index)?,
+            referred_table,
+            referred_columns: names(&target, key.target)?,
+        })
+    };
+    commit.foreign_keys().own.iter().map(info).collect()
+}
+
 impl Transaction {
+    /// [`Table::add_check`] as part of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add_check(&mut self, name: &str, condition: &Predicate) -> Result<()> {
+        self.all_or_nothing(|this| {
+            this.change_schema(|changing| {
+                let mut parts = changing.schema().parts();
+                Arc::make_mut(&mut parts.constraints).add_check(name, condition.clone())?;
+                Ok(Some(parts))
+            })?;
+            this.check_rows(name, condition)
+        })
+    }
+
+    /// [`Table::drop_constraint`] as part of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn drop_constraint(&mut self, name: &str) -> Result<()> {
+        self.change_schema(|changing| {
+            let mut parts = changing.schema().parts();
+            let constraints = Arc::make_mut(&mut parts.constraints);
+            let before = constraints.checks.len();
+            constraints.checks.retain(|check| check.name != name);
+            match constraints.checks.len() == before {
+                true => Err(Error::schema(format!("the table has no constraint {name:?}"))),
+                false => Ok(Some(parts)),
+            }
+        })
+    }
+
+    /// [`Table::limit_chars`] as part of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn limit_chars(&mut self, column: &str, chars: Option<u32>) -> Result<()> {
+        let place = self.changing.schema().column(column).map_err(|_| no_column(column))?;
+        check_has_text(self.changing.schema().arrow().field(place))?;
+        let id = self.changing.schema().id(place);
+        let before = self.changing.schema().constraints().max_chars.get(&id).copied();
+        if before == chars {
+            return Ok(());
+        }
+        self.all_or_nothing(|this| {
+            this.change_schema(|changing| {
+                let mut parts = changing.schema().parts();
+                let limits = &mut Arc::make_mut(&mut parts.constraints).max_chars;
+                match chars {
+                    Some(chars) => _ = limits.insert(id, chars),
+                    None => _ = limits.remove(&id),
+                }
+                Ok(Some(parts))
+            })?;
+            match chars {
+                Some(chars) if before.is_none_or(|before| before > chars) => this.check_texts(column, chars),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// [`Table::add_constrained_column`] as part of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add_constrained_column(
+        &mut self,
+        field: &Field,
+        default: Option<KeyValue>,
+        constraints: &[Constraint],
+    ) -> Result<()> {
+        self.all_or_nothing(|this| {
+            this.change_schema(|changing| {
+                let mut parts = with_column(changing, field, default)?;
+                let names: Vec<&Field> = parts.fields.iter().map(AsRef::as_ref).collect();
+                let ids =
+                    |name: &str| names.iter().find(|field| field.name() == name).and_then(|field| field_id(field).ok());
+                let all = Arc::make_mut(&mut parts.constraints);
+                for constraint in constraints {
+                    match constraint {
+                        Constraint::Check { name, condition } => all.add_check(name, condition.clone())?,
+                        Constraint::MaxChars { column, chars } => {
+                            all.max_chars.insert(ids(column).ok_or_else(|| no_column(column))?, *chars);
+                        }
+                    }
+                }
+                Ok(Some(parts))
+            })?;
+            constraints.iter().try_for_each(|constraint| match constraint {
+                Constraint::Check { name, condition } => this.check_rows(name, condition),
+                Constraint::MaxChars { column, chars } => this.check_texts(column, *chars),
+            })
+        })
+    }
+
     /// Returns an error for the first row for which a condition is false.
     fn check_rows(&mut self, name: &str, condition: &Predicate) -> Result<()> {
         let schema = Arc::clone(self.changing.schema());

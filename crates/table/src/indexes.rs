@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use lath_store::Durability;
-
 use crate::error::{Error, Result};
 use crate::read::{Snapshot, entries_of_rows, find_index};
 use crate::records::Index;
 use crate::table::Table;
 use crate::view::View;
-use crate::write::OpenWrite;
+use crate::write::{OpenWrite, Transaction};
 
 /// Maximum length of an index's name in bytes.
 const NAME_LEN: usize = 255;
@@ -60,9 +58,7 @@ impl Table {
     /// none or one twice, or a name that is empty or longer than 255 bytes, [`Error::NotUnique`], [`Error::KeyTooLong`], and whatever goes
     /// wrong while reading.
     pub fn create_index<S: AsRef<str>>(&self, name: &str, columns: &[S], is_unique: bool) -> Result<()> {
-        let mut changing = OpenWrite::begin(self.engine())?;
-        add_index(&mut changing, name, columns, is_unique)?;
-        changing.commit(Durability::Sync)
+        self.define(|transaction| transaction.create_index(name, columns, is_unique))
     }
 
     /// Drops an index.
@@ -70,16 +66,34 @@ impl Table {
     /// # Errors
     /// [`Error::NoSuchIndex`], and [`Error::Schema`] if a foreign key needs it.
     pub fn drop_index(&self, name: &str) -> Result<()> {
-        let mut changing = OpenWrite::begin(self.engine())?;
-        let index = find_index(changing.indexes(), name)?;
-        if let Some(key) = changing.foreign_keys().needs_index(index.number()) {
+        self.define(|transaction| transaction.drop_index(name))
+    }
+}
+
+impl Transaction {
+    /// [`Table::create_index`] as part of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn create_index<S: AsRef<str>>(&mut self, name: &str, columns: &[S], is_unique: bool) -> Result<()> {
+        self.all_or_nothing(|this| add_index(&mut this.changing, name, columns, is_unique).map(drop))
+    }
+
+    /// [`Table::drop_index`] as part of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn drop_index(&mut self, name: &str) -> Result<()> {
+        let index = find_index(self.changing.indexes(), name)?;
+        if let Some(key) = self.changing.foreign_keys().needs_index(index.number()) {
             return Err(Error::schema(format!(
                 "the foreign key {:?} needs the index {name:?}: drop that constraint first",
                 key.name
             )));
         }
-        changing.drop_index(&index)?;
-        changing.commit(Durability::Sync)
+        // Its entries are written with the rows.
+        self.write_buffered()?;
+        self.changing.drop_index(&index)
     }
 }
 
@@ -111,7 +125,7 @@ pub(crate) fn add_index<S: AsRef<str>>(
     if places.is_empty() {
         return Err(Error::schema("an index needs at least one column"));
     }
-    let number = indexes.iter().map(Index::number).max().unwrap_or(0) + 1;
+    let number = changing.next_index();
     let index = Index::new(name.to_owned(), number, is_unique, places, &schema)?;
     let entries = entries_of_rows(&Arc::clone(changing.engine()), &mut changing.view()?, &index)?;
     if let Some([_, entry]) = entries.array_windows().find(|[a, b]| b.is_bound() && a.values() == b.values()) {

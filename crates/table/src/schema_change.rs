@@ -14,7 +14,7 @@ use crate::read::{KIND, SEQUENCE};
 use crate::row::key::{KeyValue, default_array};
 use crate::row::{ColumnCategories, Growth, SchemaParts, TableSchema, new_nested_ids, with_id};
 use crate::table::Table;
-use crate::write::OpenWrite;
+use crate::write::{OpenWrite, Transaction};
 
 /// Prefix of the metadata of extension types. Each has one type of Arrow.
 const EXTENSION: &str = "ARROW:extension:";
@@ -60,29 +60,7 @@ impl Table {
     /// [`Error::Schema`] for a name that a column has, a column without nulls and without default, a default that the type does not have,
     /// and a type that no table has; [`Error::Store`].
     pub fn add_column(&self, field: &Field, default: Option<KeyValue>) -> Result<()> {
-        self.change_schema(|changing| Self::with_column(changing, field, default).map(Some))
-    }
-
-    /// The parts of the schema with another column, which comes last.
-    pub(crate) fn with_column(changing: &OpenWrite, field: &Field, default: Option<KeyValue>) -> Result<SchemaParts> {
-        if default.is_none() && !field.is_nullable() {
-            let name = field.name();
-            let what = format!("column {name:?} allows no nulls: give a default for the rows that are there");
-            return Err(Error::schema(what));
-        }
-        let default = default.map(|default| default_array(&default, field)).transpose()?;
-        check_is_free(changing, field.name())?;
-        let mut parts = changing.schema().parts();
-        let too_many = || Error::schema("the table has had too many columns");
-        let mut next_id = parts.next_id.checked_add(1).ok_or_else(too_many)?;
-        parts.nested_ids.push(new_nested_ids(field, &mut next_id));
-        i32::try_from(next_id).map_err(|_| too_many())?;
-        let categories = Arc::make_mut(&mut parts.categories);
-        categories.set(parts.next_id, initial_categories(field, default.as_ref())?);
-        parts.fields.push(Arc::new(with_id(field, parts.next_id)));
-        parts.defaults.push(default);
-        parts.next_id = next_id;
-        Ok(parts)
+        self.define(|transaction| transaction.add_column(field, default))
     }
 
     /// Drops a column. Its values stay in snapshots, and in files until these are rewritten. A column that is added later with the same name
@@ -92,6 +70,66 @@ impl Table {
     /// [`Error::Schema`] for a column that does not exist, is part of the key, has an index, or is one by which files are
     /// [clustered](Self::cluster_by); [`Error::Store`].
     pub fn drop_column(&self, name: &str) -> Result<()> {
+        self.define(|transaction| transaction.drop_column(name))
+    }
+
+    /// Gives a column another name. It may be part of the key or have indexes.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a column that does not exist, and a name that another column has; [`Error::Store`].
+    pub fn rename_column(&self, name: &str, new_name: &str) -> Result<()> {
+        self.define(|transaction| transaction.rename_column(name, new_name))
+    }
+
+    /// Changes the type of a column to one that represents all values of the old type exactly: integers with more bits, signed or not, if
+    /// they hold every value; floats with more bits; decimals with at least as many digits before and after the point; floats or decimals
+    /// that hold all digits of an integer (64-bit floats for 32-bit integers); and times of day in finer units.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a column that does not exist, is part of the key, or has an index, since keys and entries of indexes have another
+    /// form with another type; and for a type that is not as wide. [`Error::Store`].
+    pub fn widen_column(&self, name: &str, data_type: &DataType) -> Result<()> {
+        self.define(|transaction| transaction.widen_column(name, data_type))
+    }
+
+    /// Sets or removes a key in the metadata of a column's field. A layer above the table can store its own data there.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a column that does not exist; [`Error::Store`].
+    pub fn set_column_metadata(&self, name: &str, key: &str, value: Option<&str>) -> Result<()> {
+        self.define(|transaction| transaction.set_column_metadata(name, key, value))
+    }
+
+    /// Sets or removes a key in the metadata of the table's schema, as [`set_column_metadata`](Self::set_column_metadata) does for a column.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn set_metadata(&self, key: &str, value: Option<&str>) -> Result<()> {
+        self.define(|transaction| transaction.set_metadata(key, value))
+    }
+
+    /// One durable commit of definitions. Files may be written in a new schema at once, and a version has to stay one schema.
+    pub(crate) fn define(&self, define: impl FnOnce(&mut Transaction) -> Result<()>) -> Result<()> {
+        let mut transaction = Transaction::begin(self.engine())?;
+        define(&mut transaction)?;
+        transaction.changing.commit(Durability::Sync)
+    }
+}
+
+impl Transaction {
+    /// [`Table::add_column`] as part of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add_column(&mut self, field: &Field, default: Option<KeyValue>) -> Result<()> {
+        self.change_schema(|changing| with_column(changing, field, default).map(Some))
+    }
+
+    /// [`Table::drop_column`] as part of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn drop_column(&mut self, name: &str) -> Result<()> {
         self.change_schema(|changing| {
             let column = find_column(changing.schema(), name)?;
             check_is_free_of_keys(changing, column, "dropped")?;
@@ -111,11 +149,11 @@ impl Table {
         })
     }
 
-    /// Gives a column another name. It may be part of the key or have indexes.
+    /// [`Table::rename_column`] as part of this transaction.
     ///
     /// # Errors
-    /// [`Error::Schema`] for a column that does not exist, and a name that another column has; [`Error::Store`].
-    pub fn rename_column(&self, name: &str, new_name: &str) -> Result<()> {
+    /// As there.
+    pub fn rename_column(&mut self, name: &str, new_name: &str) -> Result<()> {
         self.change_schema(|changing| {
             let column = find_column(changing.schema(), name)?;
             if name == new_name {
@@ -129,14 +167,11 @@ impl Table {
         })
     }
 
-    /// Changes the type of a column to one that represents all values of the old type exactly: integers with more bits, signed or not, if
-    /// they hold every value; floats with more bits; decimals with at least as many digits before and after the point; floats or decimals
-    /// that hold all digits of an integer (64-bit floats for 32-bit integers); and times of day in finer units.
+    /// [`Table::widen_column`] as part of this transaction.
     ///
     /// # Errors
-    /// [`Error::Schema`] for a column that does not exist, is part of the key, or has an index, since keys and entries of indexes have another
-    /// form with another type; and for a type that is not as wide. [`Error::Store`].
-    pub fn widen_column(&self, name: &str, data_type: &DataType) -> Result<()> {
+    /// As there.
+    pub fn widen_column(&mut self, name: &str, data_type: &DataType) -> Result<()> {
         self.change_schema(|changing| {
             let column = find_column(changing.schema(), name)?;
             let mut parts = changing.schema().parts();
@@ -163,11 +198,11 @@ impl Table {
         })
     }
 
-    /// Sets or removes a key in the metadata of a column's field. A layer above the table can store its own data there.
+    /// [`Table::set_column_metadata`] as part of this transaction.
     ///
     /// # Errors
-    /// [`Error::Schema`] for a column that does not exist; [`Error::Store`].
-    pub fn set_column_metadata(&self, name: &str, key: &str, value: Option<&str>) -> Result<()> {
+    /// As there.
+    pub fn set_column_metadata(&mut self, name: &str, key: &str, value: Option<&str>) -> Result<()> {
         self.change_schema(|changing| {
             let column = find_column(changing.schema(), name)?;
             let mut parts = changing.schema().parts();
@@ -184,11 +219,11 @@ impl Table {
         })
     }
 
-    /// Sets or removes a key in the metadata of the table's schema, as [`set_column_metadata`](Self::set_column_metadata) does for a column.
+    /// [`Table::set_metadata`] as part of this transaction.
     ///
     /// # Errors
-    /// [`Error::Store`].
-    pub fn set_metadata(&self, key: &str, value: Option<&str>) -> Result<()> {
+    /// As there.
+    pub fn set_metadata(&mut self, key: &str, value: Option<&str>) -> Result<()> {
         self.change_schema(|changing| {
             let mut parts = changing.schema().parts();
             let before = match value {
@@ -199,15 +234,37 @@ impl Table {
         })
     }
 
-    /// One commit of the schema that `change` makes, unless it makes none.
-    pub(crate) fn change_schema(&self, change: impl FnOnce(&OpenWrite) -> Result<Option<SchemaParts>>) -> Result<()> {
-        let mut changing = OpenWrite::begin(self.engine())?;
-        let Some(parts) = change(&changing)? else { return Ok(()) };
-        let schema = changing.schema().next(parts)?;
-        changing.set_schema(schema)?;
-        // Files may be written in the schema at once, and a version has to stay one schema.
-        changing.commit(Durability::Sync)
+    /// Gives the table the schema that `change` makes, unless it makes none.
+    pub(crate) fn change_schema(
+        &mut self,
+        change: impl FnOnce(&OpenWrite) -> Result<Option<SchemaParts>>,
+    ) -> Result<()> {
+        let Some(parts) = change(&self.changing)? else { return Ok(()) };
+        let schema = self.changing.schema().next(parts)?;
+        self.changing.set_schema(schema)
     }
+}
+
+/// The parts of the schema with another column, which comes last.
+pub(crate) fn with_column(changing: &OpenWrite, field: &Field, default: Option<KeyValue>) -> Result<SchemaParts> {
+    if default.is_none() && !field.is_nullable() {
+        let name = field.name();
+        let what = format!("column {name:?} allows no nulls: give a default for the rows that are there");
+        return Err(Error::schema(what));
+    }
+    let default = default.map(|default| default_array(&default, field)).transpose()?;
+    check_is_free(changing, field.name())?;
+    let mut parts = changing.schema().parts();
+    let too_many = || Error::schema("the table has had too many columns");
+    let mut next_id = parts.next_id.checked_add(1).ok_or_else(too_many)?;
+    parts.nested_ids.push(new_nested_ids(field, &mut next_id));
+    i32::try_from(next_id).map_err(|_| too_many())?;
+    let categories = Arc::make_mut(&mut parts.categories);
+    categories.set(parts.next_id, initial_categories(field, default.as_ref())?);
+    parts.fields.push(Arc::new(with_id(field, parts.next_id)));
+    parts.defaults.push(default);
+    parts.next_id = next_id;
+    Ok(parts)
 }
 
 /// The categories of a new column: the one of its default, if there is one.

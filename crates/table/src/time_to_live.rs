@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use lath_store::Durability;
-
 use crate::error::{Error, Result};
 use crate::read::Snapshot;
 use crate::row::{TableSchema, TimeToLive, Ttl};
 use crate::table::Table;
 use crate::view::View;
-use crate::write::OpenWrite;
+use crate::write::Transaction;
 
 impl Table {
     /// Lets rows expire: a row is gone once the time in `column` plus `lifetime` has come, by the [clock](crate::TableOptions::clock) of the process
@@ -43,7 +41,7 @@ impl Table {
     /// [`Error::Schema`] for a column that does not exist or has no timestamps or dates, for a lifetime of more than 1,000 years, and for a table with
     /// foreign keys or that is referred to by some; [`Error::Store`].
     pub fn set_ttl(&self, column: &str, lifetime: Duration) -> Result<()> {
-        self.change_ttl(|schema| new_ttl(schema, &TimeToLive::new(column, lifetime)).map(Some))
+        self.define(|transaction| transaction.set_ttl(column, lifetime))
     }
 
     /// Ends the expiry of rows. Rows that have expired already are removed first, so that they do not come back.
@@ -51,11 +49,29 @@ impl Table {
     /// # Errors
     /// [`Error::Store`].
     pub fn drop_ttl(&self) -> Result<()> {
+        self.define(Transaction::drop_ttl)
+    }
+}
+
+impl Transaction {
+    /// [`Table::set_ttl`] as part of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set_ttl(&mut self, column: &str, lifetime: Duration) -> Result<()> {
+        self.change_ttl(|schema| new_ttl(schema, &TimeToLive::new(column, lifetime)).map(Some))
+    }
+
+    /// [`Table::drop_ttl`] as part of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn drop_ttl(&mut self) -> Result<()> {
         self.change_ttl(|_| Ok(None))
     }
 
-    fn change_ttl(&self, ttl: impl FnOnce(&TableSchema) -> Result<Option<Ttl>>) -> Result<()> {
-        let mut changing = OpenWrite::begin(self.engine())?;
+    fn change_ttl(&mut self, ttl: impl FnOnce(&TableSchema) -> Result<Option<Ttl>>) -> Result<()> {
+        let changing = &mut self.changing;
         let mut parts = changing.schema().parts();
         parts.ttl = ttl(changing.schema())?;
         if parts.ttl == changing.schema().ttl() {
@@ -69,8 +85,7 @@ impl Table {
         }
         changing.remove_all_expired()?;
         let schema = changing.schema().next(parts)?;
-        changing.set_schema(schema)?;
-        changing.commit(Durability::Sync)
+        changing.set_schema(schema)
     }
 }
 

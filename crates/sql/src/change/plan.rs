@@ -19,7 +19,6 @@ use super::target::ChangeTarget;
 use super::{Change, OnConflict, key_name};
 use crate::bind::bind;
 use crate::computed::generated_values;
-use crate::error::table_error;
 use crate::keyed::{KeyedTable, matching_keys};
 use crate::scan::test;
 use crate::transaction::CurrentTransaction;
@@ -152,7 +151,7 @@ fn check_without_key(table: &KeyedTable, statement: &DmlStatement, on_conflict: 
             "{name} has no primary key; leave out OR REPLACE, or write ON CONFLICT (columns of a unique index) DO UPDATE SET …"
         );
     }
-    let indexes = table.table().snapshot().map_err(table_error)?.indexes();
+    let indexes = table.newest()?.indexes();
     if *on_conflict != OnConflict::Refuse && !indexes.iter().any(|index| index.is_unique) {
         return plan_err!(
             "{name} has no primary key and no unique index, so no rows can conflict; leave out OR IGNORE and ON CONFLICT DO NOTHING"

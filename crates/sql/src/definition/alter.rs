@@ -10,7 +10,7 @@ use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, Ident, ObjectName, RenameTableNameKind,
 };
-use lath_table::{GENERATED_KEY, KeyValue};
+use lath_table::{GENERATED_KEY, KeyValue, TimeToLive, Transaction};
 
 use super::Definitions;
 use super::computed::take_computed;
@@ -18,10 +18,9 @@ use super::constraint::{take_constraints, take_length};
 use super::create::cluster_columns;
 use super::default::default_text;
 use super::index::check_are_no_numbers;
-use super::time_to_live::{drop_ttl, is_ttl, set_ttl};
+use super::time_to_live::{is_ttl, set_ttl};
 use crate::computed::{Computation, calls_sequence, renamed_expression, uses_column};
 use crate::dialect::normal;
-use crate::error::table_work;
 use crate::grammar::parse;
 use crate::keyed::{COLUMN_DEFAULT, KeyedTable, ROW_COLUMN};
 
@@ -42,7 +41,6 @@ impl Definitions<'_> {
                 "column {ROW_COLUMN} has the numbers of rows, which stay as they are; name another column"
             );
         }
-        let handle = table.table().clone();
         let has = |name: &str| table.schema().column_with_name(name).is_some();
         match operation {
             AlterTableOperation::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
@@ -73,10 +71,9 @@ impl Definitions<'_> {
                 let fields =
                     table.schema().fields().iter().cloned().chain([Arc::new(field.clone())]).collect::<Vec<_>>();
                 let constraints = self.plan_constraints(&table, &Arc::new(Schema::new(fields)), declared)?;
-                let changed = handle.clone();
-                table_work(move || match constraints.is_empty() {
-                    true => changed.add_column(&field, default),
-                    false => changed.add_constrained_column(&field, default, &constraints),
+                self.change_table(&table, move |table| match constraints.is_empty() {
+                    true => table.add_column(&field, default),
+                    false => table.add_constrained_column(&field, default, &constraints),
                 })
                 .await?;
                 if foreign_keys.is_empty() {
@@ -84,7 +81,7 @@ impl Definitions<'_> {
                 }
                 let added = self.add_foreign_keys(table.name(), table.name(), foreign_keys).await;
                 if added.is_err() {
-                    table_work(move || handle.drop_column(&name)).await?;
+                    self.change_table(&table, move |table| table.drop_column(&name)).await?;
                 }
                 added
             }
@@ -94,9 +91,12 @@ impl Definitions<'_> {
             AlterTableOperation::DropConstraint { if_exists, name, drop_behavior } => {
                 self.drop_constraint(&table, name, *if_exists, drop_behavior.as_ref()).await
             }
-            AlterTableOperation::SetOptionsParens { options } => set_ttl(handle, options).await,
+            AlterTableOperation::SetOptionsParens { options } => {
+                let TimeToLive { column, lifetime, .. } = set_ttl(options)?;
+                self.change_table(&table, move |table| table.set_ttl(&column, lifetime)).await
+            }
             AlterTableOperation::DropColumn { has_column_keyword: false, column_names, .. } if matches!(column_names.as_slice(), [name] if is_ttl(name)) => {
-                drop_ttl(handle).await
+                self.change_table(&table, Transaction::drop_ttl).await
             }
             AlterTableOperation::DropColumn { column_names, if_exists, drop_behavior: None, .. } => {
                 let [name] = column_names.as_slice() else {
@@ -107,7 +107,7 @@ impl Definitions<'_> {
                     return Ok(());
                 }
                 self.check_is_unused(&table, &name)?;
-                table_work(move || handle.drop_column(&name)).await
+                self.change_table(&table, move |table| table.drop_column(&name)).await
             }
             AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
                 let (old, new) = (normal(old_column_name), normal(new_column_name));
@@ -120,11 +120,9 @@ impl Definitions<'_> {
                         texts.push((name, renamed));
                     }
                 }
-                table_work(move || {
-                    handle.rename_column(&old, &new)?;
-                    texts
-                        .iter()
-                        .try_for_each(|(name, text)| handle.set_column_metadata(name, GENERATED_KEY, Some(text)))
+                self.change_table(&table, move |table| {
+                    table.rename_column(&old, &new)?;
+                    texts.iter().try_for_each(|(name, text)| table.set_column_metadata(name, GENERATED_KEY, Some(text)))
                 })
                 .await
             }
@@ -137,10 +135,10 @@ impl Definitions<'_> {
                 let length = take_length(&mut data_type);
                 let def = ColumnDef { name: column_name.clone(), data_type, options: Vec::new() };
                 let (field, _) = self.column(&def).await?;
-                table_work(move || {
-                    handle.widen_column(&name, field.data_type())?;
+                self.change_table(&table, move |table| {
+                    table.widen_column(&name, field.data_type())?;
                     match field.data_type() {
-                        DataType::Utf8View | DataType::Utf8 | DataType::LargeUtf8 => handle.limit_chars(&name, length),
+                        DataType::Utf8View | DataType::Utf8 | DataType::LargeUtf8 => table.limit_chars(&name, length),
                         _ => Ok(()),
                     }
                 })
@@ -156,23 +154,26 @@ impl Definitions<'_> {
                 check_has_no_values(&table, &name)?;
                 self.check_default(expr, field).await?;
                 let text = value.to_string();
-                table_work(move || handle.set_column_metadata(&name, COLUMN_DEFAULT, Some(&text))).await
+                let set = move |table: &mut Transaction| table.set_column_metadata(&name, COLUMN_DEFAULT, Some(&text));
+                self.change_table(&table, set).await
             }
             AlterTableOperation::AlterColumn { column_name, op: AlterColumnOperation::DropDefault } => {
                 let name = normal(column_name);
-                table_work(move || handle.set_column_metadata(&name, COLUMN_DEFAULT, None)).await
+                self.change_table(&table, move |table| table.set_column_metadata(&name, COLUMN_DEFAULT, None)).await
             }
             AlterTableOperation::ClusterBy { exprs } => {
                 let columns = cluster_columns(exprs)?;
                 if table.has_row_numbers() {
                     check_are_no_numbers(columns.iter())?;
                 }
-                table_work(move || handle.cluster_by(&columns)).await
+                self.change_table(&table, move |table| table.cluster_by(&columns)).await
             }
             AlterTableOperation::RenameTable {
                 table_name: RenameTableNameKind::To(new_name) | RenameTableNameKind::As(new_name),
             } => self.rename_table(&table, new_name).await,
-            AlterTableOperation::DropClusteringKey => table_work(move || handle.cluster_by::<&str>(&[])).await,
+            AlterTableOperation::DropClusteringKey => {
+                self.change_table(&table, |table| table.cluster_by::<&str>(&[])).await
+            }
             other => {
                 plan_err!(
                     "{other} is not supported; ALTER TABLE has RENAME TO, ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO, ALTER COLUMN … TYPE, ALTER COLUMN … SET DEFAULT and DROP DEFAULT, ADD [CONSTRAINT name] CHECK (…), UNIQUE (…) or FOREIGN KEY (…) REFERENCES t (…), DROP CONSTRAINT, SET TTL, DROP TTL, CLUSTER BY (…) and DROP \
@@ -185,11 +186,11 @@ impl Definitions<'_> {
     /// `ALTER TABLE … RENAME TO`. Views that name the table say that it is missing when they are read.
     async fn rename_table(&self, table: &KeyedTable, new_name: &ObjectName) -> Result<()> {
         let name = table.name().to_owned();
-        let (true, Some(database)) = (self.tables.is_in_database(&name)?, table.database().cloned()) else {
+        if !self.tables.is_in_database(&name)? {
             return plan_err!(
                 "table {name:?} is attached by its folder; DROP TABLE detaches it, and CREATE EXTERNAL TABLE attaches it under another name"
             );
-        };
+        }
         let reference = object_name_to_table_reference(new_name.clone(), true)?;
         let Some(new_name) = self.plain_name(&reference) else {
             return plan_err!("{reference}: tables of the database have no schema; write the name alone");
@@ -197,7 +198,7 @@ impl Definitions<'_> {
         if new_name != name && self.state.schema_for_ref(reference)?.table_exist(&new_name) {
             return plan_err!("there is a table or view {new_name:?} already; drop it first, or choose another name");
         }
-        table_work(move || database.rename_table(&name, &new_name)).await
+        self.change_database(move |transaction| transaction.rename_table(&name, &new_name)).await
     }
 
     /// Returns the field of a column definition, and the value of its default.

@@ -4,9 +4,9 @@ use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{CommentObject, ObjectName};
+use lath_table::Transaction;
 
 use super::Definitions;
-use crate::error::table_work;
 use crate::keyed::{COMMENT, with_view_comment};
 
 impl Definitions<'_> {
@@ -22,8 +22,8 @@ impl Definitions<'_> {
             CommentObject::Table => match self.keyed(name) {
                 Err(_) if if_exists => Ok(()),
                 found => {
-                    let handle = found?.table().clone();
-                    table_work(move || handle.set_metadata(COMMENT, comment.as_deref())).await
+                    let set = move |table: &mut Transaction| table.set_metadata(COMMENT, comment.as_deref());
+                    self.change_table(&found?, set).await
                 }
             },
             CommentObject::Column => {
@@ -42,8 +42,9 @@ impl Definitions<'_> {
                         false => plan_err!("table {:?} has no column {column:?}", table.name()),
                     };
                 }
-                let handle = table.table().clone();
-                table_work(move || handle.set_column_metadata(&column, COMMENT, comment.as_deref())).await
+                let set =
+                    move |table: &mut Transaction| table.set_column_metadata(&column, COMMENT, comment.as_deref());
+                self.change_table(&table, set).await
             }
             CommentObject::View => {
                 let reference = object_name_to_table_reference(name.clone(), true)?;
@@ -51,8 +52,8 @@ impl Definitions<'_> {
                 let text = view.as_ref().map(|view| self.tables.view_text(view)).transpose()?.flatten();
                 match (view, text) {
                     (Some(view), Some(text)) => {
-                        let (database, text) = (self.database()?, with_view_comment(comment.as_deref(), &text));
-                        table_work(move || database.put_view(&view, &text)).await
+                        let text = with_view_comment(comment.as_deref(), &text);
+                        self.change_database(move |transaction| transaction.put_view(&view, &text)).await
                     }
                     _ if if_exists => Ok(()),
                     _ => plan_err!("there is no view {name} in the database"),

@@ -2,6 +2,7 @@
 //! STORED`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use arrow_schema::Schema;
 use datafusion::common::{Result, plan_err};
@@ -9,13 +10,14 @@ use datafusion::sql::sqlparser::ast::{
     ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr, GeneratedAs, GeneratedExpressionMode,
     SequenceOptions as WrittenOptions,
 };
-use lath_table::{GENERATED_KEY, IDENTITY_KEY, SequenceOptions, Table};
+use lath_table::{Database, GENERATED_KEY, IDENTITY_KEY, SequenceOptions};
 
 use super::Definitions;
 use super::sequence::{integer_range, sequence_options};
-use crate::computed::{ALWAYS, BY_DEFAULT, Computation, computed_columns, own_sequences, plan_generated};
+use crate::computed::{ALWAYS, BY_DEFAULT, Computation, own_sequences, plan_generated};
 use crate::dialect::normal;
-use crate::error::{table_error, table_work};
+use crate::error::table_work;
+use crate::keyed::KeyedTable;
 use crate::refusal::is_auto_increment;
 
 /// The columns of a statement whose values the table gives.
@@ -153,31 +155,63 @@ impl Definitions<'_> {
         Ok(())
     }
 
-    /// Creates the sequences of the identity columns of a new table.
-    pub(super) async fn create_identities(&self, declared: &DeclaredComputed, table: &Table) -> Result<()> {
+    /// Creates the sequences of the identity columns of a new table. In a transaction, they are dropped at its end unless there is the table then.
+    pub(super) async fn create_identities(&self, declared: &DeclaredComputed, table: &KeyedTable) -> Result<()> {
         let database = self.database()?;
-        let schema = table.schema().map_err(table_error)?;
         let mut sequences = Vec::new();
-        for column in computed_columns(&schema, table.folder()) {
+        for column in table.computed() {
             if let (Computation::Identity { sequence, .. }, Some(identity)) =
-                (column.computation, declared.identities.get(&column.name))
+                (&column.computation, declared.identities.get(&column.name))
             {
-                sequences.push((sequence, identity.options));
+                sequences.push((sequence.clone(), identity.options));
             }
         }
-        table_work(move || sequences.iter().try_for_each(|(name, options)| database.create_sequence(name, options)))
-            .await
-    }
-
-    /// Drops the sequences of a dropped table's columns.
-    pub(super) async fn drop_identities(&self, table: &Table) -> Result<()> {
-        let (database, own) = (self.database()?, own_sequences(table.folder()));
+        if sequences.is_empty() {
+            return Ok(());
+        }
+        self.drop_sequences_at_end(table.table().folder())?;
+        // A killed process may have left some.
+        let own = own_sequences(table.table().folder());
         table_work(move || {
-            for name in database.sequences()?.into_keys().filter(|name| name.starts_with(&own)) {
-                database.drop_sequence(&name)?;
-            }
-            Ok(())
+            drop_sequences(&database, &own)?;
+            sequences.iter().try_for_each(|(name, options)| database.create_sequence(name, options))
         })
         .await
     }
+
+    /// Drops the sequences of a dropped table's columns, in a transaction at its end.
+    pub(super) async fn drop_identities(&self, folder: &Path) -> Result<()> {
+        if self.drop_sequences_at_end(folder)? {
+            return Ok(());
+        }
+        let (database, own) = (self.database()?, own_sequences(folder));
+        table_work(move || drop_sequences(&database, &own)).await
+    }
+
+    /// Lets an open transaction drop the sequences of a table's columns at its end, unless there is the table then. Returns whether one is open.
+    fn drop_sequences_at_end(&self, folder: &Path) -> Result<bool> {
+        let Some(open) = self.tables.transaction().open() else { return Ok(false) };
+        let (database, folder) = (self.database()?, folder.to_owned());
+        open.at_end(move || {
+            let is_there = || -> lath_table::Result<bool> {
+                let newest = database.snapshot()?;
+                let names = newest.table_names()?;
+                let folders = names.iter().map(|name| Ok(newest.handle(name)?.folder() == folder));
+                Ok(folders.collect::<lath_table::Result<Vec<bool>>>()?.contains(&true))
+            };
+            // Sequences that stay have no table, and are replaced when a table gets their names.
+            if is_there().is_ok_and(|is_there| !is_there) {
+                let _ = drop_sequences(&database, &own_sequences(&folder));
+            }
+        });
+        Ok(true)
+    }
+}
+
+/// Drops the sequences whose names begin with `own`.
+fn drop_sequences(database: &Database, own: &str) -> lath_table::Result<()> {
+    for name in database.sequences()?.into_keys().filter(|name| name.starts_with(own)) {
+        database.drop_sequence(&name)?;
+    }
+    Ok(())
 }

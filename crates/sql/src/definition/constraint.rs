@@ -24,7 +24,6 @@ use super::Definitions;
 use super::foreign_key::{DeclaredForeignKey, take_foreign_keys};
 use super::index::{check_are_no_numbers, column_name};
 use crate::dialect::normal;
-use crate::error::{table_error, table_work};
 use crate::keyed::KeyedTable;
 use crate::scan::test;
 
@@ -168,14 +167,12 @@ fn plan_condition(state: &SessionState, table: &str, schema: &SchemaRef, conditi
 impl Definitions<'_> {
     /// `ALTER TABLE … ADD CONSTRAINT`.
     pub(super) async fn add_constraint(&self, table: &KeyedTable, constraint: &TableConstraint) -> Result<()> {
-        let handle = table.table().clone();
         match constraint {
             TableConstraint::Check(_) => {
                 let declared = take_constraints(&mut [], &mut vec![constraint.clone()]);
                 for constraint in self.plan_constraints(table, &table.schema(), declared)? {
                     if let Constraint::Check { name, condition } = constraint {
-                        let handle = handle.clone();
-                        table_work(move || handle.add_check(&name, &condition)).await?;
+                        self.change_table(table, move |transaction| transaction.add_check(&name, &condition)).await?;
                     }
                 }
                 Ok(())
@@ -186,7 +183,7 @@ impl Definitions<'_> {
                     check_are_no_numbers(columns.iter())?;
                 }
                 let name = unique.name.as_ref().map_or_else(|| format!("{}_key", columns.join("_")), normal);
-                table_work(move || handle.create_index(&name, &columns, true)).await
+                self.change_table(table, move |transaction| transaction.create_index(&name, &columns, true)).await
             }
             TableConstraint::ForeignKey(_) => {
                 let declared = take_foreign_keys(&mut [], &mut vec![constraint.clone()]);
@@ -210,19 +207,17 @@ impl Definitions<'_> {
         if matches!(drop_behavior, Some(DropBehavior::Cascade)) {
             return plan_err!("CASCADE is not supported: nothing depends on a constraint; leave it out");
         }
-        let (handle, name) = (table.table().clone(), normal(name));
-        let snapshot = handle.snapshot().map_err(table_error)?;
+        let (snapshot, name) = (table.newest()?, normal(name));
         if check_names(&snapshot.constraints()).contains(&name) {
-            return table_work(move || handle.drop_constraint(&name)).await;
+            return self.change_table(table, move |transaction| transaction.drop_constraint(&name)).await;
         }
-        let foreign_keys = snapshot.foreign_keys().map_err(table_error)?;
-        if foreign_keys.iter().any(|key| key.name == name) {
+        if table.foreign_keys()?.iter().any(|key| key.name == name) {
             self.check_is_in_database(table)?;
-            let (database, table) = (self.database()?, table.name().to_owned());
-            return table_work(move || database.drop_foreign_key(&table, &name)).await;
+            let table = table.name().to_owned();
+            return self.change_database(move |transaction| transaction.drop_foreign_key(&table, &name)).await;
         }
         if snapshot.indexes().iter().any(|index| index.is_unique && index.name == name) {
-            return table_work(move || handle.drop_index(&name)).await;
+            return self.change_table(table, move |transaction| transaction.drop_index(&name)).await;
         }
         match if_exists {
             true => Ok(()),
@@ -248,7 +243,7 @@ impl Definitions<'_> {
         schema: &SchemaRef,
         declared: DeclaredConstraints,
     ) -> Result<Vec<Constraint>> {
-        let taken = check_names(&table.table().snapshot().map_err(table_error)?.constraints());
+        let taken = check_names(&table.newest()?.constraints());
         declared.plan(self.state, table.name(), schema, taken)
     }
 }

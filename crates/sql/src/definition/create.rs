@@ -13,18 +13,20 @@ use datafusion::sql::sqlparser::ast::{
     CreateTable, CreateTableOptions, Expr, IndexColumn, SqlOption, Statement as SqlStatement, TableConstraint, Value,
     WrappedCollection,
 };
-use lath_table::{Constraint as TableRule, Database, Table, TimeToLive};
+use lath_table::{Constraint as TableRule, Database, DatabaseTransaction, Durability, TimeToLive, Transaction};
 
 use super::Definitions;
 use super::computed::{DeclaredComputed, take_computed};
 use super::constraint::{DeclaredConstraints, take_constraints};
 use super::default::default_text;
+use super::foreign_key::DeclaredForeignKey;
 use super::index::{check_are_no_numbers, column_name};
 use super::time_to_live::time_to_live;
 use crate::change::insert_into;
 use crate::dialect::normal;
 use crate::error::table_work;
-use crate::keyed::{COLUMN_DEFAULT, KeyedTable, ROW_COLUMN, row_column};
+use crate::keyed::{COLUMN_DEFAULT, ROW_COLUMN, row_column};
+use crate::transaction::ChangesInSteps;
 
 /// The indices of the primary key's columns.
 pub(super) fn primary_key(constraints: &Constraints) -> Option<&[usize]> {
@@ -247,7 +249,7 @@ impl Definitions<'_> {
         computed: &DeclaredComputed,
         query: Option<Arc<LogicalPlan>>,
     ) -> Result<()> {
-        let database = self.database()?;
+        self.database()?;
         let Some(name) = self.plain_name(&create.name) else {
             return plan_err!("{}: tables of the database have no schema; write the name alone", create.name);
         };
@@ -277,42 +279,65 @@ impl Definitions<'_> {
         if replaced.is_some() || !is_made_at_once {
             table.name = Database::replacement_name(&own_name);
         }
-        let guard = CreationGuard { database: database.clone(), name: Some(table.name.clone()) };
+        let guard = self.guard_creation(&table.name)?;
         let name = table.name.clone();
-        let created = database.clone();
-        let table = table_work(move || table.create(&created)).await?;
-        let filled = match query {
-            Some(query) => self.fill(&name, table, query).await,
-            None if computed.is_empty() => Ok(()),
-            None => self.create_identities(computed, &table).await,
-        };
-        let filled = match filled {
-            Ok(()) => self.add_foreign_keys(&own_name, &name, foreign_keys).await,
-            failed => failed,
-        };
-        let done = match filled {
-            Ok(()) if name != own_name => {
-                let (database, name) = (database.clone(), name.clone());
-                table_work(move || match replaced {
-                    Some(replaced) => database.replace_table(&replaced, &name),
-                    None => database.rename_table(&name, &own_name),
-                })
-                .await
-            }
-            filled => filled,
-        };
-        if done.is_err() {
-            // The next statement may create a table with this name.
-            let _ = table_work(move || database.drop_table(&name)).await;
+        if table.cold.is_some() {
+            self.check_is_undoable("CREATE TABLE with files in a bucket")?;
+            let database = self.database()?;
+            table_work(move || table.create_in_bucket(&database)).await?;
+        } else {
+            self.change_database(move |transaction| table.create(transaction)).await?;
         }
-        guard.finish();
-        done
+        let done = self.complete(&own_name, &name, replaced, foreign_keys, computed, query).await;
+        match done {
+            Ok(()) => guard.finish(),
+            Err(error) => {
+                // The next statement may create a table with this name.
+                guard.undo().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives a new table its sequences, rows, foreign keys and name.
+    async fn complete(
+        &self,
+        own_name: &str,
+        name: &str,
+        replaced: Option<String>,
+        foreign_keys: Vec<DeclaredForeignKey>,
+        computed: &DeclaredComputed,
+        query: Option<Arc<LogicalPlan>>,
+    ) -> Result<()> {
+        match query {
+            Some(query) => self.fill(name, query).await?,
+            None => self.create_identities(computed, &self.stored(name)?).await?,
+        }
+        self.add_foreign_keys(own_name, name, foreign_keys).await?;
+        if name == own_name {
+            return Ok(());
+        }
+        let (name, own_name) = (name.to_owned(), own_name.to_owned());
+        match replaced {
+            Some(replaced) => {
+                let folder = self.stored(&replaced)?.table().folder().to_owned();
+                self.change_database(move |transaction| transaction.replace_table(&replaced, &name)).await?;
+                self.drop_identities(&folder).await
+            }
+            None => self.change_database(move |transaction| transaction.rename_table(&name, &own_name)).await,
+        }
+    }
+
+    fn guard_creation(&self, name: &str) -> Result<CreationGuard> {
+        Ok(match self.tables.transaction().open() {
+            Some(open) => CreationGuard::InTransaction(ChangesInSteps::begin(open)?),
+            None => CreationGuard::Alone(NewTableGuard { database: self.database()?, name: Some(name.to_owned()) }),
+        })
     }
 
     /// Inserts the rows of a query into a new table.
-    async fn fill(&self, name: &str, table: Table, query: Arc<LogicalPlan>) -> Result<()> {
-        let table = KeyedTable::from_database(name, table, &self.database()?, self.tables.transaction())?;
-        let insertion = insert_into(table, Arc::unwrap_or_clone(query))?;
+    async fn fill(&self, name: &str, query: Arc<LogicalPlan>) -> Result<()> {
+        let insertion = insert_into(self.stored(name)?, Arc::unwrap_or_clone(query))?;
         let plan = self.state.create_physical_plan(&insertion).await?;
         collect(plan, self.state.task_ctx()).await?;
         Ok(())
@@ -359,39 +384,65 @@ impl NewTable {
         })
     }
 
-    fn create(&self, database: &Database) -> lath_table::Result<Table> {
-        let Self { name, schema, key, cluster, .. } = self;
-        let table = match &self.cold {
-            _ if !self.constraints.is_empty() => {
-                let cold = self.cold.as_deref();
-                database.create_constrained_table(name, schema, key, cluster, cold, &self.constraints)?
-            }
-            Some(url) => database.create_table_in_bucket(name, schema, key, cluster, url)?,
-            None => database.create_clustered_table(name, schema, key, cluster)?,
-        };
+    fn create(&self, database: &mut DatabaseTransaction) -> lath_table::Result<()> {
+        let Self { name, schema, key, cluster, constraints, .. } = self;
+        self.add_rules(database.create_table(name, schema, key, cluster, constraints)?)
+    }
+
+    /// Creates a table with its files below a URL, in several commits.
+    fn create_in_bucket(&self, database: &Database) -> lath_table::Result<()> {
+        let Self { name, schema, key, cluster, constraints, cold, .. } = self;
+        let table = database.create_constrained_table(name, schema, key, cluster, cold.as_deref(), constraints)?;
+        let mut transaction = table.begin()?;
+        self.add_rules(&mut transaction)?;
+        transaction.commit_with(Durability::Sync)
+    }
+
+    fn add_rules(&self, table: &mut Transaction) -> lath_table::Result<()> {
         if let Some(ttl) = &self.ttl {
             table.set_ttl(&ttl.column, ttl.lifetime)?;
         }
         for columns in &self.unique {
             table.create_index(&format!("{}_key", columns.join("_")), columns, true)?;
         }
-        Ok(table)
+        Ok(())
     }
 }
 
-/// Drops a new table if creating its indexes or inserting its rows fails.
-struct CreationGuard {
+/// Undoes the creation of a table if one of its steps fails.
+enum CreationGuard {
+    Alone(NewTableGuard),
+    InTransaction(ChangesInSteps),
+}
+
+impl CreationGuard {
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::Alone(mut guard) => {
+                guard.name = None;
+                Ok(())
+            }
+            Self::InTransaction(steps) => steps.finish(),
+        }
+    }
+
+    /// Undoes the creation, and waits for that.
+    async fn undo(self) {
+        let Self::Alone(mut guard) = self else { return };
+        if let Some(name) = guard.name.take() {
+            let database = guard.database.clone();
+            let _ = table_work(move || database.drop_table(&name)).await;
+        }
+    }
+}
+
+/// Drops a new table.
+struct NewTableGuard {
     database: Database,
     name: Option<String>,
 }
 
-impl CreationGuard {
-    fn finish(mut self) {
-        self.name = None;
-    }
-}
-
-impl Drop for CreationGuard {
+impl Drop for NewTableGuard {
     fn drop(&mut self) {
         let Some(name) = self.name.take() else { return };
         let database = self.database.clone();

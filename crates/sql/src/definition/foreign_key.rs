@@ -5,12 +5,10 @@ use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
     ColumnDef, ColumnOption, ForeignKeyConstraint, Ident, ObjectName, TableConstraint,
 };
-use lath_table::Database;
 
 use super::Definitions;
 use super::index::check_are_no_numbers;
 use crate::dialect::normal;
-use crate::error::{table_error, table_work};
 use crate::keyed::KeyedTable;
 
 /// A foreign key as a statement declares it.
@@ -68,7 +66,6 @@ impl Definitions<'_> {
         stored: &str,
         declared: Vec<DeclaredForeignKey>,
     ) -> Result<()> {
-        let database = self.database()?;
         for DeclaredForeignKey { name, columns, referred, referred_columns } in declared {
             let reference = object_name_to_table_reference(referred, true)?;
             let referred = match self.plain_name(&reference) {
@@ -80,8 +77,8 @@ impl Definitions<'_> {
                     );
                 }
             };
-            check_has_no_numbers(&self.open(&database, stored)?, &columns)?;
-            let other = self.open(&database, &referred)?;
+            check_has_no_numbers(&self.stored(stored)?, &columns)?;
+            let other = self.stored(&referred)?;
             check_has_no_numbers(&other, &referred_columns)?;
             if other.has_row_numbers() && referred_columns.is_empty() {
                 return plan_err!(
@@ -89,16 +86,13 @@ impl Definitions<'_> {
                 );
             }
             let name = name.unwrap_or_else(|| format!("{table}_{}_fkey", columns.join("_")));
-            let (database, stored) = (database.clone(), stored.to_owned());
-            table_work(move || database.add_foreign_key(&stored, &name, &columns, &referred, &referred_columns))
-                .await?;
+            let stored = stored.to_owned();
+            self.change_database(move |transaction| {
+                transaction.add_foreign_key(&stored, &name, &columns, &referred, &referred_columns)
+            })
+            .await?;
         }
         Ok(())
-    }
-
-    fn open(&self, database: &Database, name: &str) -> Result<KeyedTable> {
-        let table = database.table(name).map_err(table_error)?;
-        KeyedTable::from_database(name, table, database, self.tables.transaction())
     }
 }
 

@@ -5,7 +5,6 @@ use datafusion::sql::sqlparser::ast::{CreateIndex, Expr, IndexColumn, ObjectName
 
 use super::{Definitions, last_part};
 use crate::dialect::normal;
-use crate::error::{table_error, table_work};
 use crate::keyed::{KeyedTable, ROW_COLUMN};
 
 impl Definitions<'_> {
@@ -35,8 +34,8 @@ impl Definitions<'_> {
         if table.has_row_numbers() {
             check_are_no_numbers(columns.iter())?;
         }
-        let (handle, is_unique) = (table.table().clone(), create.unique);
-        table_work(move || handle.create_index(&name, &columns, is_unique)).await
+        let is_unique = create.unique;
+        self.change_table(&table, move |transaction| transaction.create_index(&name, &columns, is_unique)).await
     }
 
     /// Drops an index: `DROP INDEX name ON table`, `DROP INDEX table.name`, or `DROP INDEX name` if a single table has an index of this
@@ -63,10 +62,7 @@ impl Definitions<'_> {
         match having.as_slice() {
             [] if if_exists => Ok(()),
             [] => plan_err!("there is no index {index:?}"),
-            [table] => {
-                let handle = table.table().clone();
-                table_work(move || handle.drop_index(&index)).await
-            }
+            [table] => self.change_table(table, move |transaction| transaction.drop_index(&index)).await,
             [one, other, ..] => plan_err!(
                 "tables {:?} and {:?} both have an index {index:?}; write DROP INDEX {index} ON table",
                 one.name(),
@@ -77,7 +73,7 @@ impl Definitions<'_> {
 }
 
 fn has_index(table: &KeyedTable, name: &str) -> Result<bool> {
-    Ok(table.table().snapshot().map_err(table_error)?.indexes().iter().any(|index| index.name == name))
+    Ok(table.newest()?.indexes().iter().any(|index| index.name == name))
 }
 
 /// A column of an index. Indexes find equal values, so the order of their entries makes no difference.

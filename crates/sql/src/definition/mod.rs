@@ -27,14 +27,15 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Statement as SqlStatement};
 use lath_parquet::Runtime;
+use lath_table::{DatabaseTransaction, Transaction};
 use lath_writer::UncommittedFiles;
 
 use crate::bind::bind;
 use crate::dialect::normal;
-use crate::error::{table_error, table_work};
 use crate::files::Catalogs;
 use crate::keyed::{KeyedTable, SessionTables};
 use crate::stop::{CommitPoint, stopped};
+use crate::transaction::not_undone;
 
 /// Runs statements that define tables.
 #[derive(Debug, Clone, Copy)]
@@ -120,17 +121,24 @@ impl Definitions<'_> {
         match plan {
             LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(mut create)) => {
                 self.check_in_memory(&create)?;
+                self.check_is_undoable("CREATE TEMPORARY TABLE")?;
                 // The query runs here, so its tables are bound here.
                 create.input = bind(Arc::unwrap_or_clone(create.input))?.0.into();
                 Ok(Some(LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create))))
             }
             LogicalPlan::Ddl(DdlStatement::DropView(drop)) => match self.drop_view(&drop).await? {
                 true => Ok(None),
-                false => Ok(Some(LogicalPlan::Ddl(DdlStatement::DropView(drop)))),
+                false => {
+                    self.check_is_undoable("DROP VIEW of a temporary view")?;
+                    Ok(Some(LogicalPlan::Ddl(DdlStatement::DropView(drop))))
+                }
             },
             LogicalPlan::Ddl(DdlStatement::DropTable(drop)) => match self.database_name(&drop.name)? {
                 Some(name) => self.drop_table(name).await.map(|()| None),
-                None => Ok(Some(LogicalPlan::Ddl(DdlStatement::DropTable(drop)))),
+                None => {
+                    self.check_is_undoable("DROP TABLE of a table outside the database")?;
+                    Ok(Some(LogicalPlan::Ddl(DdlStatement::DropTable(drop))))
+                }
             },
             other => Ok(Some(other)),
         }
@@ -148,10 +156,46 @@ impl Definitions<'_> {
     }
 
     async fn drop_table(&self, name: String) -> Result<()> {
-        let database = self.database()?;
-        let table = database.table(&name).map_err(table_error)?;
-        table_work(move || database.drop_table(&name)).await?;
-        self.drop_identities(&table).await
+        let table = self.stored(&name)?;
+        self.change_database(move |transaction| transaction.drop_table(&name)).await?;
+        self.drop_identities(table.table().folder()).await
+    }
+
+    /// Returns an error in a transaction, which could not undo the statement.
+    fn check_is_undoable(&self, words: &str) -> Result<()> {
+        match self.tables.transaction().open() {
+            Some(_) => not_undone(words),
+            None => Ok(()),
+        }
+    }
+
+    /// Changes the definition of a table: as part of the open transaction, or as a commit.
+    async fn change_table(
+        &self,
+        table: &KeyedTable,
+        change: impl FnOnce(&mut Transaction) -> lath_table::Result<()> + Send + 'static,
+    ) -> Result<()> {
+        let is_in_database = table.transaction().is_some();
+        if !is_in_database {
+            self.check_is_undoable("a change of the columns of an attached table")?;
+        }
+        self.tables.transaction().change_table(table.name(), table.table(), is_in_database, change).await
+    }
+
+    /// Changes the definitions of the database: as part of the open transaction, or as a commit.
+    async fn change_database<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&mut DatabaseTransaction) -> lath_table::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.tables.transaction().change_database(self.database()?, change).await
+    }
+
+    /// A table of the database, whether or not another one of the session has its name.
+    fn stored(&self, name: &str) -> Result<KeyedTable> {
+        match self.tables.database_table(name)? {
+            Some(table) => Ok(table),
+            None => plan_err!("there is no table {name:?} in the database"),
+        }
     }
 
     fn database(&self) -> Result<lath_table::Database> {
@@ -189,13 +233,11 @@ impl Definitions<'_> {
     }
 }
 
-/// Whether a statement cannot be stopped once it runs: it takes a moment, or makes its change at the end of work that nothing interrupts.
+/// Whether a statement cannot be stopped once it runs, because it takes a moment.
 fn changes_at_once(statement: &SqlStatement) -> bool {
     matches!(
         statement,
-        SqlStatement::AlterTable(_)
-            | SqlStatement::CreateIndex(_)
-            | SqlStatement::CreateView(_)
+        SqlStatement::CreateView(_)
             | SqlStatement::CreateSequence { .. }
             | SqlStatement::Comment { .. }
             | SqlStatement::Drop { .. }

@@ -5,28 +5,21 @@ use std::time::Duration;
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Ident, Interval, SqlOption, Value};
 use datafusion::sql::sqlparser::parser::Parser;
-use lath_table::{Table, TimeToLive};
+use lath_table::TimeToLive;
 
 use super::call::duration;
 use crate::dialect::{LathDialect, normal};
-use crate::error::table_work;
 
 /// The expected form, for messages.
 const FORM: &str = "a column, or a column + INTERVAL '30 days'";
 
 /// `SET (ttl = …)`, as which `SET TTL` is parsed.
-pub(super) async fn set_ttl(table: Table, options: &[SqlOption]) -> Result<()> {
+pub(super) fn set_ttl(options: &[SqlOption]) -> Result<TimeToLive> {
     let [SqlOption::KeyValue { key, value }] = options else { return plan_err!("SET takes TTL and {FORM}") };
     if !is_ttl(key) {
         return plan_err!("SET ({key} = …) is not supported; ALTER TABLE has SET TTL and {FORM}");
     }
-    let TimeToLive { column, lifetime, .. } = time_to_live(value)?;
-    table_work(move || table.set_ttl(&column, lifetime)).await
-}
-
-/// `DROP TTL`.
-pub(super) async fn drop_ttl(table: Table) -> Result<()> {
-    table_work(move || table.drop_ttl()).await
+    time_to_live(value)
 }
 
 /// Whether a word is TTL, without quotes.

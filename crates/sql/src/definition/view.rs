@@ -8,13 +8,12 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{CreateView, Statement as SqlStatement};
 
 use super::Definitions;
-use crate::error::table_work;
 use crate::keyed::with_view_comment;
 
 impl Definitions<'_> {
     /// Stores a view, after planning it once.
     pub(super) async fn create_view(&self, create: &CreateView) -> Result<()> {
-        let database = self.database()?;
+        self.database()?;
         // DataFusion does not plan IF NOT EXISTS.
         let planned = CreateView { if_not_exists: false, ..create.clone() };
         let statement = Statement::Statement(Box::new(SqlStatement::CreateView(planned)));
@@ -44,18 +43,15 @@ impl Definitions<'_> {
         let text = self.text.trim().trim_end_matches(';').to_owned();
         self.tables.check_view(self.state, &name, &text)?;
         let text = with_view_comment(self.tables.view_comment(&name)?.as_deref(), &text);
-        table_work(move || database.put_view(&name, &text)).await
+        self.change_database(move |transaction| transaction.put_view(&name, &text)).await
     }
 
     /// Drops a view of the database. Returns whether there was one.
     pub(super) async fn drop_view(&self, drop: &DropView) -> Result<bool> {
-        let (Some(database), Some(name)) = (self.tables.database()?, self.plain_name(&drop.name)) else {
-            return Ok(false);
-        };
+        let Some(name) = self.plain_name(&drop.name) else { return Ok(false) };
         if self.tables.view_text(&name)?.is_none() {
             return Ok(false);
         }
-        let database = database.clone();
-        table_work(move || database.drop_view(&name)).await
+        self.change_database(move |transaction| transaction.drop_view(&name)).await
     }
 }

@@ -13,7 +13,6 @@ use super::comment_text::COMMENT;
 use super::planned_rows::texts;
 use super::table::KeyedTable;
 use super::tables::SessionTables;
-use crate::error::table_error;
 
 /// The comments of a table.
 struct TableComments {
@@ -24,7 +23,8 @@ struct TableComments {
 
 impl TableComments {
     fn new(table: &KeyedTable) -> Result<Self> {
-        let schema = table.table().schema().map_err(table_error)?;
+        let newest = table.newest()?;
+        let schema = newest.schema();
         let column =
             |field: &arrow_schema::FieldRef| Some((field.name().clone(), field.metadata().get(COMMENT)?.clone()));
         let columns = schema.fields().iter().filter_map(column).collect();

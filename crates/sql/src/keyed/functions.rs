@@ -197,7 +197,7 @@ fn snapshots(snapshots: Vec<KeptSnapshot>) -> Result<LogicalPlan> {
 
 /// The constraints of a table, besides its keys.
 fn constraints(table: &KeyedTable) -> Result<LogicalPlan> {
-    let snapshot = table.table().snapshot().map_err(table_error)?;
+    let snapshot = table.newest()?;
     let row = |constraint: Constraint| match constraint {
         Constraint::Check { name, condition } => Some([Some(name), Some(condition.to_string())]),
         Constraint::MaxChars { column, chars } => {
@@ -207,7 +207,7 @@ fn constraints(table: &KeyedTable) -> Result<LogicalPlan> {
     };
     let mut all: Vec<_> = snapshot.constraints().into_iter().filter_map(row).collect();
     let names = |names: &[String]| names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
-    for key in snapshot.foreign_keys().map_err(table_error)? {
+    for key in table.foreign_keys()? {
         let ForeignKeyInfo { name, columns, referred_table, referred_columns, .. } = key;
         let (columns, referred) = (names(&columns), names(&referred_columns));
         let text = format!("FOREIGN KEY ({columns}) REFERENCES {} ({referred})", quoted(&referred_table));

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use lath_parquet::Predicate;
-use lath_table::{Database, GENERATED_KEY, IDENTITY_KEY, ROW_NUMBERS_KEY, Snapshot, Table};
+use lath_table::{Database, ForeignKeyInfo, GENERATED_KEY, IDENTITY_KEY, ROW_NUMBERS_KEY, Snapshot, Table};
 
 use super::changes_of::ChangesOf;
 use super::comment_text::COMMENT;
@@ -305,12 +305,21 @@ impl KeyedTable {
     }
 
     /// The newest commit, or what an open transaction reads.
-    fn newest(&self) -> Result<Snapshot> {
+    pub(crate) fn newest(&self) -> Result<Snapshot> {
         let newest = match self.view() {
             Some(view) => view.snapshot.table(&self.name),
             None => self.table.snapshot(),
         };
         newest.map_err(table_error)
+    }
+
+    /// The foreign keys of the table.
+    pub(crate) fn foreign_keys(&self) -> Result<Vec<ForeignKeyInfo>> {
+        let foreign_keys = match self.view() {
+            Some(view) => view.snapshot.foreign_keys(&self.name),
+            None => self.table.snapshot().and_then(|newest| newest.foreign_keys()),
+        };
+        foreign_keys.map_err(table_error)
     }
 
     /// The transaction of the session whose database has the table.

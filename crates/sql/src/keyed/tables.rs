@@ -228,7 +228,8 @@ impl SessionTables {
         }
     }
 
-    fn database_table(&self, name: &str) -> Result<Option<KeyedTable>> {
+    /// The table of the database with this name, whether or not another table shadows it.
+    pub(crate) fn database_table(&self, name: &str) -> Result<Option<KeyedTable>> {
         let found = self.in_database(name)?;
         let keyed = |(table, database)| KeyedTable::from_database(name, table, &database, &self.transaction);
         found.map(keyed).transpose()

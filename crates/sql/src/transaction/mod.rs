@@ -4,16 +4,18 @@
 //! commits. Its statements read a view of the database with its own changes, which each change replaces. A statement that fails is undone
 //! alone.
 
+mod definition;
 mod open;
 
 use std::sync::Arc;
 
 use datafusion::common::{Result, exec_err, plan_err};
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{Statement as SqlStatement, TransactionAccessMode, TransactionMode};
+use datafusion::sql::sqlparser::ast::{ObjectType, Statement as SqlStatement, TransactionAccessMode, TransactionMode};
 use lath_table::{Database, TableOptions};
 use tokio::sync::oneshot;
 
+pub(crate) use self::definition::ChangesInSteps;
 pub(crate) use self::open::{CurrentTransaction, OpenTransaction, StatementChanges, View};
 use crate::dialect::normal;
 use crate::error::blocking;
@@ -89,32 +91,34 @@ fn is_read_only(modes: &[TransactionMode], database: &Database) -> Result<bool> 
     }
 }
 
-/// Returns an error for a definition while a transaction is open.
+/// Returns an error for a definition while a transaction is open that nothing could undo.
 fn check(statement: &Statement, current: &CurrentTransaction) -> Result<bool> {
     let definition = match statement {
         Statement::CreateExternalTable(_) => Some("CREATE EXTERNAL TABLE"),
         Statement::Statement(inner) => match inner.as_ref() {
-            SqlStatement::AlterTable(_) => Some("ALTER TABLE"),
             SqlStatement::AttachDuckDBDatabase { .. } => Some("ATTACH"),
             SqlStatement::DetachDuckDBDatabase { .. } => Some("DETACH"),
-            SqlStatement::CreateIndex(_) => Some("CREATE INDEX"),
             SqlStatement::CreateSchema { .. } => Some("CREATE SCHEMA"),
-            SqlStatement::CreateTable(_) => Some("CREATE TABLE"),
-            SqlStatement::CreateView(_) => Some("CREATE VIEW"),
+            SqlStatement::CreateTable(create) if create.temporary => Some("CREATE TEMPORARY TABLE"),
+            SqlStatement::CreateView(create) if create.temporary => Some("CREATE TEMPORARY VIEW"),
             SqlStatement::CreateSequence { .. } => Some("CREATE SEQUENCE"),
             SqlStatement::CreateFunction(_) => Some("CREATE FUNCTION"),
+            SqlStatement::Drop { object_type: ObjectType::Table | ObjectType::View | ObjectType::Index, .. } => None,
+            SqlStatement::Drop { object_type: ObjectType::Sequence, .. } => Some("DROP SEQUENCE"),
             SqlStatement::Drop { .. } => Some("DROP"),
             SqlStatement::DropFunction(_) => Some("DROP FUNCTION"),
-            SqlStatement::Comment { .. } => Some("COMMENT"),
             SqlStatement::Call(_) => Some("CALL"),
             _ => None,
         },
         Statement::CopyTo(_) | Statement::Explain(_) | Statement::Reset(_) => None,
     };
     match definition {
-        Some(words) if current.open().is_some() => plan_err!(
-            "{words} cannot be undone by ROLLBACK, so it does not run in a transaction; COMMIT or ROLLBACK first"
-        ),
+        Some(words) if current.open().is_some() => not_undone(words),
         _ => Ok(false),
     }
+}
+
+/// The error for a statement in a transaction that could not undo it.
+pub(crate) fn not_undone<T>(words: &str) -> Result<T> {
+    plan_err!("{words} cannot be undone by ROLLBACK, so it does not run in a transaction; COMMIT or ROLLBACK first")
 }

@@ -27,6 +27,17 @@ pub(crate) struct OpenTransaction {
     view: Mutex<View>,
     /// The time of `now()` in all of its statements.
     begun: SystemTime,
+    at_end: Mutex<AtEnd>,
+}
+
+/// Work that follows the end of a transaction, whether it was committed or not.
+#[derive(Default)]
+struct AtEnd(Vec<Box<dyn FnOnce() + Send>>);
+
+impl fmt::Debug for AtEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AtEnd")
+    }
 }
 
 /// The state that the statements of a transaction read: the commit at its beginning, with its own changes.
@@ -97,7 +108,8 @@ impl CurrentTransaction {
             return already_open();
         }
         if is_wanted() {
-            *open = Some(Arc::new(OpenTransaction { changes, view: Mutex::new(View::new(view)), begun }));
+            let (view, at_end) = (Mutex::new(View::new(view)), Mutex::default());
+            *open = Some(Arc::new(OpenTransaction { changes, view, begun, at_end }));
         }
         Ok(())
     }
@@ -108,11 +120,15 @@ impl CurrentTransaction {
             return plan_err!("there is no transaction to commit; BEGIN opens one");
         };
         let Some(changes) = &ended.changes else { return Ok(()) };
-        let transaction = lock(changes).transaction.take();
-        match transaction {
+        let (transaction, at_end) = (lock(changes).transaction.take(), std::mem::take(&mut *lock(&ended.at_end)));
+        // Its view needs files of tables that it has dropped.
+        drop(ended);
+        let committed = match transaction {
             Some(transaction) => transaction.commit().map_err(table_error),
             None => undone(),
-        }
+        };
+        at_end.0.into_iter().for_each(|work| work());
+        committed
     }
 
     /// Ends the transaction and undoes its changes. Returns whether there was one.
@@ -121,6 +137,8 @@ impl CurrentTransaction {
         if let Some(changes) = &ended.changes {
             drop(lock(changes).transaction.take());
         }
+        let at_end = std::mem::take(&mut *lock(&ended.at_end));
+        at_end.0.into_iter().for_each(|work| work());
         true
     }
 
@@ -176,6 +194,34 @@ impl OpenTransaction {
         self.begun
     }
 
+    /// Does some work once the transaction has ended, whether it was committed or not.
+    pub(crate) fn at_end(&self, work: impl FnOnce() + Send + 'static) {
+        lock(&self.at_end).0.push(Box::new(work));
+    }
+
+    /// Marks the changes so far.
+    pub(super) fn mark(&self) -> Result<DatabaseSavepoint> {
+        self.change()?.keep()
+    }
+
+    /// Forgets a mark, and keeps the changes since.
+    pub(super) fn release(&self, savepoint: &DatabaseSavepoint) -> Result<()> {
+        let Some(changes) = &self.changes else { return Ok(()) };
+        lock(changes).get()?.release(savepoint).map_err(table_error)
+    }
+
+    /// Undoes the changes since a mark.
+    pub(super) fn undo(&self, savepoint: &DatabaseSavepoint) {
+        let Some(changes) = &self.changes else { return };
+        let mut changes = lock(changes);
+        let Some(transaction) = &mut changes.transaction else { return };
+        let undone = transaction.rollback(savepoint).and_then(|()| transaction.release(savepoint));
+        match undone.and_then(|()| transaction.snapshot()) {
+            Ok(snapshot) => *lock(&self.view) = View::new(snapshot),
+            Err(_) => changes.transaction = None,
+        }
+    }
+
     fn changes(&self, savepoint: &str) -> Result<MutexGuard<'_, Changes>> {
         match &self.changes {
             Some(changes) => Ok(lock(changes)),
@@ -217,6 +263,16 @@ impl StatementChanges<'_> {
     /// The changes of one table.
     pub(crate) fn table(&mut self, name: &str) -> Result<&mut Transaction> {
         self.changes.get()?.table(name).map_err(table_error)
+    }
+
+    /// The changes of all tables.
+    pub(super) fn all(&mut self) -> Result<&mut DatabaseTransaction> {
+        self.changes.get()
+    }
+
+    /// Ends the changes, of which there are none, and returns the mark before them.
+    fn keep(mut self) -> Result<DatabaseSavepoint> {
+        self.before.take().map_or_else(undone, Ok)
     }
 
     /// The state that the statement reads.

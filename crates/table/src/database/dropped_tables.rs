@@ -6,12 +6,14 @@ use std::path::Path;
 use lath_store::Snapshot;
 
 use super::open_tables::OpenTables;
+use super::table_list::folder_number;
 use crate::error::{Error, Result};
 use crate::file::entries;
 use crate::publish::remove_objects;
 use crate::records::history::History;
 use crate::records::{
-    DroppedTable, FILE_PLACES, TABLES_DROPPED, TreeName, TreeNames, file_key, file_number, named_snapshots,
+    DatabaseState, DroppedTable, FILE_PLACES, TABLES_DROPPED, TreeName, TreeNames, file_key, file_number,
+    named_snapshots,
 };
 
 /// Removes the folders of dropped tables that no snapshot needs, in this or another process, and returns how many files were in them.
@@ -58,6 +60,19 @@ pub(crate) fn remove(tables: &OpenTables) -> Result<usize> {
     Ok(removed)
 }
 
+/// Removes the folders of tables that a killed process has begun to create, and that no commit has.
+pub(super) fn remove_uncommitted(database: &Path, state: &DatabaseState) -> Result<()> {
+    let Some(entries) = entries(database)? else { return Ok(()) };
+    for entry in entries {
+        let entry = entry?;
+        let number = entry.file_name().to_str().and_then(folder_number);
+        if number.is_some_and(|number| number >= state.next_table) {
+            remove_folder(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 fn dropped_tables(snapshot: &Snapshot) -> Result<Vec<(u64, DroppedTable)>> {
     let Some(tree) = snapshot.tree(TABLES_DROPPED)? else { return Ok(Vec::new()) };
     let parse = |entry: lath_store::Result<lath_store::Entry<'_>>| {
@@ -92,7 +107,7 @@ fn count_files(folder: &Path) -> Result<Option<usize>> {
 }
 
 /// Removes a folder if it is there, and returns how many files were in it.
-fn remove_folder(folder: &Path) -> Result<usize> {
+pub(super) fn remove_folder(folder: &Path) -> Result<usize> {
     let Some(files) = count_files(folder)? else { return Ok(0) };
     fs::remove_dir_all(folder).map_err(Error::io("remove", folder))?;
     Ok(files)

@@ -1,20 +1,15 @@
 //! Adds and drops foreign keys.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use arrow_schema::DataType;
-use lath_store::Durability;
 
-use super::Database;
 use super::table_list::UNFINISHED;
+use super::{Database, DatabaseTransaction};
 use crate::error::{Error, Result};
 use crate::indexes::add_index;
 use crate::records::{ForeignKey, Index, PRIMARY_KEY};
-use crate::row::KeyCodec;
-use crate::table::Table;
-use crate::view::{Commit, Engine, Siblings, View};
-use crate::write::{OpenWrite, WriteTables};
+use crate::row::{KeyCodec, TableSchema};
 
 impl Database {
     /// Adds a foreign key: each row of `table` whose `columns` are not null has a row of the table `referred` with the same values in
@@ -61,17 +56,52 @@ impl Database {
         referred: &str,
         referred_columns: &[S],
     ) -> Result<()> {
-        let (own, other) = (self.table(table)?, self.table(referred)?);
-        let mut changing = OpenWrite::begin(own.engine())?;
+        self.define(|transaction| transaction.add_foreign_key(table, name, columns, referred, referred_columns))
+    }
+
+    /// Drops a foreign key of a table, and the index that was created for it.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`], [`Error::Schema`] if there is none with this name, [`Error::Store`].
+    pub fn drop_foreign_key(&self, table: &str, name: &str) -> Result<()> {
+        self.define(|transaction| transaction.drop_foreign_key(table, name))
+    }
+}
+
+impl DatabaseTransaction {
+    /// [`Database::add_foreign_key`] as part of this transaction, at whose end existing rows are checked, too.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add_foreign_key<S: AsRef<str>>(
+        &mut self,
+        table: &str,
+        name: &str,
+        columns: &[S],
+        referred: &str,
+        referred_columns: &[S],
+    ) -> Result<()> {
+        self.all_or_nothing(|this| this.declare_foreign_key(table, name, columns, referred, referred_columns))
+    }
+
+    fn declare_foreign_key<S: AsRef<str>>(
+        &mut self,
+        table: &str,
+        name: &str,
+        columns: &[S],
+        referred: &str,
+        referred_columns: &[S],
+    ) -> Result<()> {
+        let (own, other) = (self.require(table)?, self.require(referred)?);
+        let changing = &self.numbered(other)?.changing;
+        let target = find_target(changing.schema(), changing.indexes(), referred, referred_columns)?;
+        let changing = &mut self.numbered(own)?.changing;
         let checks = &changing.schema().constraints().checks;
         let is_taken = checks.iter().any(|check| check.name == name)
             || changing.foreign_keys().own.iter().any(|key| key.name == name);
         if is_taken {
             return Err(Error::schema(format!("the table has a constraint {name:?} already: choose another name")));
         }
-        // Nobody else changes the other table meanwhile.
-        let commit = Commit::newest(other.engine())?;
-        let target = find_target(&commit, referred, referred_columns)?;
         let columns = target.in_order(table, columns)?;
         let places = columns.iter().map(|column| changing.schema().column(column)).collect::<Result<Vec<_>>>()?;
         for (&place, (field, other)) in places.iter().zip(&target.columns) {
@@ -87,66 +117,48 @@ impl Database {
         let known = changing.indexes().iter().find(|index| index.codec().columns() == places).map(Index::number);
         let index = match known {
             Some(number) => number,
-            None => add_index(&mut changing, name, &columns, false)?,
+            None => add_index(changing, name, &columns, false)?,
         };
-        let number =
-            |table: &Table| table.engine().trees.number().ok_or_else(|| Error::internal("a table has no number"));
         let key = ForeignKey {
             name: name.to_owned(),
-            table: number(&own)?,
+            table: own,
             index,
             has_own_index: known.is_none(),
-            referred: number(&other)?,
+            referred: other,
             target: target.number,
         };
         changing.add_foreign_key(&key)?;
-        if key.referred != key.table {
-            changing.with_table(key.referred, &mut |other| other.add_foreign_key(&key))?;
-        }
         changing.touch_index(index)?;
-        changing.commit(Durability::Sync)
+        if other != own {
+            self.numbered(other)?.changing.add_foreign_key(&key)?;
+        }
+        Ok(())
     }
 
-    /// Drops a foreign key of a table, and the index that was created for it.
+    /// [`Database::drop_foreign_key`] as part of this transaction.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`], [`Error::Schema`] if there is none with this name, [`Error::Store`].
-    pub fn drop_foreign_key(&self, table: &str, name: &str) -> Result<()> {
-        let mut changing = OpenWrite::begin(self.table(table)?.engine())?;
+    /// As there.
+    pub fn drop_foreign_key(&mut self, table: &str, name: &str) -> Result<()> {
+        let number = self.require(table)?;
+        let changing = &mut self.numbered(number)?.changing;
         let key = changing.foreign_keys().own.iter().find(|key| key.name == name).cloned();
         let key = key.ok_or_else(|| Error::schema(format!("the table has no constraint {name:?}")))?;
         changing.drop_foreign_key(&key)?;
-        if key.referred != key.table {
-            changing.with_table(key.referred, &mut |other| other.drop_foreign_key(&key))?;
+        if key.referred != number {
+            self.numbered(key.referred)?.changing.drop_foreign_key(&key)?;
         }
+        let changing = &mut self.numbered(number)?.changing;
         let index = changing.indexes().iter().find(|index| index.number() == key.index).cloned();
         if let Some(index) = index
             && key.has_own_index
             && changing.foreign_keys().needs_index(index.number()).is_none()
         {
+            changing.view()?;
             changing.drop_index(&index)?;
         }
-        changing.commit(Durability::Sync)
+        Ok(())
     }
-}
-
-/// Drops the foreign keys of a table that is about to be dropped from the tables to which they refer. It is an error if others refer to the table.
-pub(super) fn forget_foreign_keys(
-    siblings: &dyn Siblings,
-    transaction: lath_store::Transaction,
-    table: &Engine,
-) -> Result<lath_store::Transaction> {
-    let commit = Commit::newest(table)?;
-    commit.foreign_keys().check_droppable()?;
-    let mut transaction = transaction;
-    for key in commit.foreign_keys().own.iter().filter(|key| key.referred != key.table) {
-        let mut other = OpenWrite::part(&siblings.engine(key.referred)?, commit.clock())?;
-        other.lend(transaction);
-        other.drop_foreign_key(key)?;
-        other.write_state()?;
-        transaction = other.give_back().ok_or_else(|| Error::internal("the transaction of a part is gone"))?;
-    }
-    Ok(transaction)
 }
 
 /// A key or unique index that a foreign key refers to.
@@ -178,8 +190,12 @@ impl Target<'_> {
     }
 }
 
-fn find_target<'n, S: AsRef<str>>(commit: &Arc<Commit>, table: &str, names: &'n [S]) -> Result<Target<'n>> {
-    let schema = View::schema(commit);
+fn find_target<'n, S: AsRef<str>>(
+    schema: &TableSchema,
+    indexes: &[Index],
+    table: &str,
+    names: &'n [S],
+) -> Result<Target<'n>> {
     let given: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     for name in &given {
         schema.column(name)?;
@@ -193,7 +209,7 @@ fn find_target<'n, S: AsRef<str>>(commit: &Arc<Commit>, table: &str, names: &'n 
     if given.is_empty() || has_these(schema.key()) {
         return Ok(Target { number: PRIMARY_KEY, columns: columns(schema.key()), given });
     }
-    let unique = View::indexes(commit).iter().find(|index| index.is_unique() && has_these(index.codec()));
+    let unique = indexes.iter().find(|index| index.is_unique() && has_these(index.codec()));
     match unique {
         Some(index) => Ok(Target { number: index.number(), columns: columns(index.codec()), given }),
         None => Err(Error::schema(format!(

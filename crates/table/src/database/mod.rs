@@ -1,6 +1,7 @@
 //! Databases: several tables in one store.
 
 mod backup;
+mod definitions;
 mod dropped_tables;
 mod foreign_keys;
 mod open_tables;
@@ -24,15 +25,14 @@ use lath_parquet::Dataset;
 use lath_store::Store;
 
 use self::open_tables::{OpenTables, open_store};
-use self::table_list::{find_number, list_names, list_unfinished, read_state, table_folder};
+use self::table_list::{find_number, list_names, list_unfinished, read_state};
 use self::view_text::view_text;
-use crate::constraint::with_constraints;
 use crate::error::{Error, Result};
 use crate::file::create_folders;
 use crate::import::{ImportOptions, ImportProgress, ImportReport, Watch, import_into_database, imported_schema};
 use crate::records::store_file::{self, FileTimes};
-use crate::records::{DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TableOptions, history, named_snapshots};
-use crate::row::{Constraint, TableSchema, cluster_ids};
+use crate::records::{DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TableOptions, named_snapshots};
+use crate::row::Constraint;
 use crate::table::Table;
 use crate::view::{Engine, database_path, store_path};
 use crate::write::OpenWrite;
@@ -276,11 +276,11 @@ impl Database {
         cold: Option<&str>,
         constraints: &[Constraint],
     ) -> Result<Table> {
-        let schema = with_constraints(TableSchema::create(schema, key_columns)?, constraints)?;
-        let cluster = cluster_ids(&schema, cluster_columns)?;
-        let new = self.begin_table(name, cold)?;
-        let write = OpenWrite::create(&new.engine, new.transaction, schema, cluster)?;
-        self.finish_table(new.number, write)
+        let number = self.define(|transaction| {
+            transaction.create_table_at(name, schema, key_columns, cluster_columns, cold, constraints)
+        })?;
+        let created = self.tables.lock().get(&number).cloned();
+        created.ok_or_else(|| Error::NoSuchTable { name: name.to_owned() })
     }
 
     /// Creates a table with the rows of a dataset, as [`Table::import`] does. Other writers to the database wait meanwhile.
@@ -324,8 +324,8 @@ impl Database {
         if find_number(&newest, name)?.is_some() || view_text(&newest, name)?.is_some() {
             return Err(Error::TableExists { name: name.to_owned() });
         }
-        let number =
-            read_state(&newest)?.ok_or_else(|| Error::corrupt("the state of the database is missing"))?.next_table;
+        let state = read_state(&newest)?.ok_or_else(|| Error::corrupt("the state of the database is missing"))?;
+        let number = self.tables.new_number(&state);
         let engine = self.tables.new_engine(number, cold)?;
         create_folder(&self.tables.folder, &engine.folder)?;
         let state = DatabaseState { next_table: number + 1 };
@@ -352,24 +352,7 @@ impl Database {
     /// # Errors
     /// [`Error::NoSuchTable`], and [`Error::Schema`] if a foreign key of another table refers to it.
     pub fn drop_table(&self, name: &str) -> Result<()> {
-        let table = self.table(name)?;
-        // So that no file is being written.
-        let maintenance = table.engine().lock_maintenance();
-        let mut transaction = self.tables.store.begin()?;
-        let newest = self.tables.store.snapshot()?;
-        let number = find_number(&newest, name)?;
-        let number = number.filter(|&number| table_folder(&self.tables.folder, number) == table.folder());
-        let number = number.ok_or_else(|| Error::NoSuchTable { name: name.to_owned() })?;
-        transaction = foreign_keys::forget_foreign_keys(self.tables.siblings(), transaction, table.engine())?;
-        transaction.tree(TABLES)?.remove(name.as_bytes())?;
-        rename::drop_trees(&mut transaction, &table, number, newest.sequence() + 1)?;
-        history::keep_commit_before(&mut transaction, &newest)?;
-        drop(newest);
-        transaction.commit_with(lath_store::Durability::Sync)?;
-        self.tables.lock().remove(&number);
-        drop(maintenance);
-        drop(table);
-        dropped_tables::remove(&self.tables).map(drop)
+        self.define(|transaction| transaction.drop_table(name))
     }
 
     /// Begins a transaction over several tables. Waits until any other open transaction of the database has ended.

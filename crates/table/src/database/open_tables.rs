@@ -2,16 +2,18 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lath_store::{Snapshot, Store};
 
+use super::dropped_tables::remove_uncommitted;
 use super::sibling_tables::SiblingTables;
 use super::table_list::{find_number, folder_name, list_tables, read_state};
 use crate::error::{Error, Result};
 use crate::maintenance::vacuum;
 use crate::records::store_file::{self, FileTimes};
-use crate::records::{TableOptions, file_place};
+use crate::records::{DatabaseState, TableOptions};
 use crate::sequence::Sequences;
 use crate::table::Table;
 use crate::view::{Engine, Siblings, database_path};
@@ -26,6 +28,8 @@ pub(crate) struct OpenTables {
     pub(crate) read_only: bool,
     pub(crate) sequences: Sequences,
     siblings: Arc<SiblingTables>,
+    /// No table that this process has created has this number or a higher one.
+    next_table: AtomicU64,
     /// The store's files before it was opened.
     files: Option<FileTimes>,
     /// The tables by their numbers: all of them, if the database is open for writing.
@@ -41,14 +45,24 @@ impl OpenTables {
         files: Option<FileTimes>,
     ) -> Result<Self> {
         let snapshot = store.snapshot()?;
-        if read_state(&snapshot)?.is_none() {
-            return Err(Error::NoDatabase { folder });
-        }
+        let Some(state) = read_state(&snapshot)? else { return Err(Error::NoDatabase { folder }) };
         let sequences = Sequences::new(&folder, read_only);
         let siblings = SiblingTables::new(folder.clone(), store.clone(), options.clone());
-        let database = Self { folder, store, options, read_only, sequences, siblings, files, tables: Mutex::default() };
+        let next_table = AtomicU64::new(0);
+        let database = Self {
+            folder,
+            store,
+            options,
+            read_only,
+            sequences,
+            siblings,
+            next_table,
+            files,
+            tables: Mutex::default(),
+        };
         if !read_only {
             // Now, as no thread writes files yet.
+            remove_uncommitted(&database.folder, &state)?;
             for (_, number) in list_tables(&snapshot)? {
                 let engine = database.engine(number)?;
                 vacuum::remove_local_orphans(&engine)?;
@@ -74,7 +88,13 @@ impl OpenTables {
     /// A table of the database, or one that was dropped and that a snapshot has.
     pub(crate) fn engine(&self, number: u64) -> Result<Arc<Engine>> {
         // The newest commit says where the files are: in a backup they are elsewhere than its named snapshots say.
-        self.siblings.open(number, file_place(&self.store.snapshot()?, Some(number))?.as_deref())
+        self.siblings.engine(number)
+    }
+
+    /// A number for a new table, which no table had that this process has created, even if its transaction was undone.
+    pub(crate) fn new_number(&self, state: &DatabaseState) -> u64 {
+        self.next_table.fetch_max(state.next_table, Ordering::Relaxed);
+        self.next_table.fetch_add(1, Ordering::Relaxed)
     }
 
     /// A table that is about to be created, with its files in a folder below the URL `cold`.
@@ -82,11 +102,6 @@ impl OpenTables {
         let name = folder_name(number);
         let place = cold.map(|url| format!("{}/{name}", url.trim_end_matches('/')));
         self.siblings.open(number, place.as_deref())
-    }
-
-    /// Gives the tables access to each other.
-    pub(crate) fn siblings(&self) -> &dyn Siblings {
-        &*self.siblings
     }
 
     /// The table that a commit has under this name.

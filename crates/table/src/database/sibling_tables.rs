@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use lath_store::Store;
 
-use super::table_list::{list_tables, table_folder};
-use crate::error::{Error, Result};
+use super::table_list::{list_tables, table_folder, table_name};
+use crate::error::Result;
 use crate::records::{TableOptions, TreeNames, file_place};
 use crate::view::{Engine, Siblings};
 
@@ -50,8 +50,6 @@ impl Siblings for SiblingTables {
     }
 
     fn name(&self, number: u64) -> Result<String> {
-        let tables = list_tables(&self.store.snapshot()?)?;
-        let found = tables.into_iter().find(|(_, other)| *other == number);
-        found.map(|(name, _)| name).ok_or_else(|| Error::corrupt("a foreign key refers to a table that is not there"))
+        table_name(list_tables(&self.store.snapshot()?)?, number)
     }
 }

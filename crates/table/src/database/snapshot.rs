@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::open_tables::OpenTables;
-use super::table_list::list_names;
+use super::table_list::{list_names, list_tables, table_name};
 use super::view_text::{view_names, view_text};
+use crate::constraint::{ForeignKeyInfo, foreign_keys};
 use crate::error::{Error, Result};
 use crate::read::Snapshot;
 use crate::records::{snapshot_named, snapshot_names};
@@ -18,8 +19,8 @@ use crate::view::{Commit, Engine};
 pub struct DatabaseSnapshot {
     tables: Arc<OpenTables>,
     snapshot: Arc<lath_store::Snapshot>,
-    /// The tables that a transaction has changed, by their names; none in a commit.
-    changed: Arc<BTreeMap<String, Arc<Commit>>>,
+    /// The tables that a transaction has changed, by their numbers; none in a commit.
+    changed: Arc<BTreeMap<u64, Arc<Commit>>>,
     /// The time at which it was taken, in microseconds since 1970: rows expire by it.
     clock: i64,
 }
@@ -34,7 +35,7 @@ impl DatabaseSnapshot {
     pub(super) fn in_transaction(
         tables: Arc<OpenTables>,
         snapshot: Arc<lath_store::Snapshot>,
-        changed: BTreeMap<String, Arc<Commit>>,
+        changed: BTreeMap<u64, Arc<Commit>>,
         clock: i64,
     ) -> Self {
         Self { tables, snapshot, changed: Arc::new(changed), clock }
@@ -64,11 +65,29 @@ impl DatabaseSnapshot {
     pub fn table(&self, name: &str) -> Result<Snapshot> {
         let table = self.tables.open_table(&self.snapshot, name)?;
         let engine = Arc::clone(table.engine());
-        let pinned = match self.changed.get(name) {
-            Some(changed) => Arc::clone(changed),
-            None => self.commit(&engine)?,
-        };
+        let pinned = self.newest(&engine)?;
         Ok(Snapshot::new(engine, pinned))
+    }
+
+    /// The foreign keys of a table, in the order of their names.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::Store`](crate::Error::Store), [`Error::Corrupt`](crate::Error::Corrupt).
+    pub fn foreign_keys(&self, name: &str) -> Result<Vec<ForeignKeyInfo>> {
+        let pinned = self.newest(self.tables.open_table(&self.snapshot, name)?.engine())?;
+        foreign_keys(&pinned, |number| {
+            let name = table_name(list_tables(&self.snapshot)?, number)?;
+            let commit = self.newest(self.tables.open_table(&self.snapshot, &name)?.engine())?;
+            Ok((name, commit))
+        })
+    }
+
+    /// The table's part of the commit, with the changes of an open transaction.
+    fn newest(&self, engine: &Engine) -> Result<Arc<Commit>> {
+        match engine.trees.number().and_then(|number| self.changed.get(&number)) {
+            Some(changed) => Ok(Arc::clone(changed)),
+            None => self.commit(engine),
+        }
     }
 
     /// A table as this commit has it, whatever its name was then, without the changes of an open transaction.

@@ -15,6 +15,11 @@ pub(crate) fn folder_name(number: u64) -> String {
     format!("table-{number:06}")
 }
 
+/// The number of the table whose files are in a folder with this name.
+pub(super) fn folder_number(name: &str) -> Option<u64> {
+    name.strip_prefix("table-")?.parse().ok().filter(|&number| folder_name(number) == name)
+}
+
 /// The folder with the files of a table.
 pub(crate) fn table_folder(database: &Path, number: u64) -> PathBuf {
     database.join(folder_name(number))
@@ -40,6 +45,12 @@ pub(super) fn list_tables(snapshot: &Snapshot) -> Result<Vec<(String, u64)>> {
         Ok((name, TableEntry::from_bytes(entry)?.number))
     };
     tables.iter().map(parse).collect()
+}
+
+/// The name of the table with this number, to which a foreign key refers.
+pub(super) fn table_name(tables: Vec<(String, u64)>, number: u64) -> Result<String> {
+    let found = tables.into_iter().find(|(_, other)| *other == number);
+    found.map(|(name, _)| name).ok_or_else(|| Error::corrupt("a foreign key refers to a table that is not there"))
 }
 
 /// The names of the tables of a commit.

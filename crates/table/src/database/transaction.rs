@@ -5,49 +5,60 @@ use std::sync::Arc;
 
 use lath_store::Durability;
 
+use super::definitions::NewFolder;
 use super::open_tables::OpenTables;
 use super::snapshot::DatabaseSnapshot;
+use super::table_list::{list_tables, table_name};
 use crate::error::{Error, Result};
 use crate::records::history;
+use crate::table::Table;
 use crate::view::Engine;
 use crate::write::{OpenWrite, Transaction, WriteMark, WriteTables, check_table};
 
 /// Changes to tables of a [`Database`](crate::Database) that become visible to others together, or not at all.
 ///
 /// A database has one open transaction at a time, over one table or several. A transaction that is dropped without
-/// [`commit`](Self::commit) changes nothing. A thread with an open transaction must not flush or compact tables of the database, nor
-/// create or drop tables, because it would wait for itself.
+/// [`commit`](Self::commit) changes nothing. A thread with an open transaction must not flush or compact tables of the database, because it would
+/// wait for itself; for the same reason it creates, changes and drops tables by methods of the transaction.
 #[derive(Debug)]
 pub struct DatabaseTransaction {
-    tables: Arc<OpenTables>,
+    pub(super) tables: Arc<OpenTables>,
     /// Here when no table has it.
     store: Option<lath_store::Transaction>,
-    parts: BTreeMap<String, Part>,
+    /// The tables that it uses, by their numbers, which stay when a table is renamed.
+    pub(super) parts: BTreeMap<u64, Part>,
     /// The time at which it began, in microseconds since 1970: rows expire by it.
-    clock: i64,
+    pub(super) clock: i64,
     /// The table that has the store's transaction.
-    current: Option<String>,
+    current: Option<u64>,
+    /// Whether it has changed which tables and views there are.
+    pub(super) has_defined: bool,
 }
 
 /// A state of a transaction that [`DatabaseTransaction::rollback`] returns to.
 #[derive(Debug)]
 pub struct DatabaseSavepoint {
     store: lath_store::Savepoint,
-    /// Of the tables that the transaction had used.
-    marks: BTreeMap<String, WriteMark>,
+    /// Of the tables that the transaction had used, and whether they were dropped.
+    marks: BTreeMap<u64, (WriteMark, bool)>,
+    has_defined: bool,
 }
 
 /// The changes of one table.
 #[derive(Debug)]
-struct Part {
-    engine: Arc<Engine>,
-    transaction: Transaction,
+pub(super) struct Part {
+    pub(super) engine: Arc<Engine>,
+    pub(super) transaction: Transaction,
+    /// The folder of a table that was created in this transaction.
+    pub(super) new_folder: Option<NewFolder>,
+    /// Whether this transaction has dropped the table. Its changes stay here, as a rollback brings it back.
+    pub(super) is_dropped: bool,
 }
 
 impl DatabaseTransaction {
     pub(crate) fn new(tables: Arc<OpenTables>, store: lath_store::Transaction) -> Self {
         let clock = tables.options.clock.now_micros();
-        Self { tables, store: Some(store), parts: BTreeMap::new(), clock, current: None }
+        Self { tables, store: Some(store), parts: BTreeMap::new(), clock, current: None, has_defined: false }
     }
 
     /// The part of this transaction that changes one table. It sees its own changes, and is committed with the other tables: its own
@@ -56,17 +67,35 @@ impl DatabaseTransaction {
     /// # Errors
     /// [`Error::NoSuchTable`].
     pub fn table(&mut self, name: &str) -> Result<&mut Transaction> {
-        if !self.parts.contains_key(name) {
-            let engine = Arc::clone(self.tables.open_table(&self.tables.store.snapshot()?, name)?.engine());
+        let number = self.require(name)?;
+        self.numbered(number)
+    }
+
+    /// The part of the table with this number.
+    pub(super) fn numbered(&mut self, number: u64) -> Result<&mut Transaction> {
+        if !self.parts.contains_key(&number) {
+            let open = self.tables.lock().get(&number).map(|table| Arc::clone(table.engine()));
+            let engine = match open {
+                Some(engine) => engine,
+                None => self.tables.engine(number)?,
+            };
             let transaction = Transaction::part(&engine, self.clock)?;
-            self.parts.insert(name.to_owned(), Part { engine, transaction });
+            self.parts.insert(number, Part { engine, transaction, new_folder: None, is_dropped: false });
         }
-        if self.current.as_deref() != Some(name) {
+        if self.current != Some(number) {
             let store = self.take_store()?;
-            self.part(name)?.transaction.changing.lend(store);
-            self.current = Some(name.to_owned());
+            self.part(number)?.transaction.changing.lend(store);
+            self.current = Some(number);
         }
-        Ok(&mut self.part(name)?.transaction)
+        Ok(&mut self.part(number)?.transaction)
+    }
+
+    /// Uses the store's transaction.
+    pub(super) fn with_store<T>(&mut self, work: impl FnOnce(&mut lath_store::Transaction) -> Result<T>) -> Result<T> {
+        let mut store = self.take_store()?;
+        let done = work(&mut store);
+        self.store = Some(store);
+        done
     }
 
     /// A snapshot of all tables with the changes so far, which stays as it is while the transaction goes on.
@@ -98,12 +127,9 @@ impl DatabaseTransaction {
     /// [`Error::Store`](crate::Error::Store).
     pub fn snapshot(&mut self) -> Result<DatabaseSnapshot> {
         self.write_pending()?;
-        let mut store = self.take_store()?;
-        let snapshot = store.snapshot();
-        self.store = Some(store);
-        let snapshot = Arc::new(snapshot?);
-        let changed = self.parts.iter().filter_map(|(name, part)| {
-            part.transaction.changing.commit_so_far(&snapshot).map(|commit| (name.clone(), commit))
+        let snapshot = Arc::new(self.with_store(|store| Ok(store.snapshot()?))?);
+        let changed = self.parts.iter().filter(|(_, part)| !part.is_dropped).filter_map(|(&number, part)| {
+            part.transaction.changing.commit_so_far(&snapshot).map(|commit| (number, commit))
         });
         let changed = changed.collect();
         Ok(DatabaseSnapshot::in_transaction(Arc::clone(&self.tables), Arc::clone(&snapshot), changed, self.clock))
@@ -114,16 +140,16 @@ impl DatabaseTransaction {
     /// # Errors
     /// [`Error::Store`](crate::Error::Store).
     pub fn savepoint(&mut self) -> Result<DatabaseSavepoint> {
-        let names: Vec<String> = self.parts.keys().cloned().collect();
         let mut marks = BTreeMap::new();
-        for name in names {
-            let mark = self.table(&name)?.changing.mark()?;
-            marks.insert(name, mark);
+        for number in self.part_numbers() {
+            let mark = match self.part(number)?.is_dropped {
+                true => (self.part(number)?.transaction.changing.unread_mark(), true),
+                false => (self.numbered(number)?.changing.mark()?, false),
+            };
+            marks.insert(number, mark);
         }
-        let mut store = self.take_store()?;
-        let savepoint = store.savepoint();
-        self.store = Some(store);
-        Ok(DatabaseSavepoint { store: savepoint?, marks })
+        let store = self.with_store(|store| Ok(store.savepoint()?))?;
+        Ok(DatabaseSavepoint { store, marks, has_defined: self.has_defined })
     }
 
     /// Undoes the changes since a savepoint. The savepoint stays valid; those made after it do not.
@@ -131,17 +157,16 @@ impl DatabaseTransaction {
     /// # Errors
     /// [`Error::Store`](crate::Error::Store), if the savepoint is no longer valid.
     pub fn rollback(&mut self, savepoint: &DatabaseSavepoint) -> Result<()> {
-        let mut store = self.take_store()?;
-        let undone = store.rollback(&savepoint.store);
-        self.store = Some(store);
-        undone?;
-        self.parts.retain(|name, part| match savepoint.marks.get(name) {
-            Some(mark) => {
+        self.with_store(|store| Ok(store.rollback(&savepoint.store)?))?;
+        self.parts.retain(|number, part| match savepoint.marks.get(number) {
+            Some((mark, is_dropped)) => {
                 part.transaction.changing.restore(mark);
+                part.is_dropped = *is_dropped;
                 true
             }
             None => false,
         });
+        self.has_defined = savepoint.has_defined;
         Ok(())
     }
 
@@ -150,26 +175,31 @@ impl DatabaseTransaction {
     /// # Errors
     /// [`Error::Store`](crate::Error::Store), if the savepoint is no longer valid.
     pub fn release(&mut self, savepoint: &DatabaseSavepoint) -> Result<()> {
-        let mut store = self.take_store()?;
-        let released = store.release(&savepoint.store);
-        self.store = Some(store);
-        Ok(released?)
+        self.with_store(|store| Ok(store.release(&savepoint.store)?))
     }
 
     /// Writes the rows of all tables that are not written yet.
     fn write_pending(&mut self) -> Result<()> {
-        let names: Vec<String> = self.parts.keys().cloned().collect();
-        names.iter().try_for_each(|name| self.table(name)?.changing.view().map(drop))
+        self.live_numbers().into_iter().try_for_each(|number| self.numbered(number)?.changing.view().map(drop))
     }
 
-    fn part(&mut self, name: &str) -> Result<&mut Part> {
-        self.parts.get_mut(name).ok_or_else(|| Error::internal("a table's part of a transaction is gone"))
+    fn part_numbers(&self) -> Vec<u64> {
+        self.parts.keys().copied().collect()
+    }
+
+    /// The tables that it uses and has not dropped.
+    fn live_numbers(&self) -> Vec<u64> {
+        self.parts.iter().filter(|(_, part)| !part.is_dropped).map(|(&number, _)| number).collect()
+    }
+
+    fn part(&mut self, number: u64) -> Result<&mut Part> {
+        self.parts.get_mut(&number).ok_or_else(|| Error::internal("a table's part of a transaction is gone"))
     }
 
     /// The store's transaction, back from the table that has it. A part that a program has exchanged for another transaction is an error.
     fn take_store(&mut self) -> Result<lath_store::Transaction> {
         if let Some(current) = self.current.take() {
-            let part = self.part(&current)?;
+            let part = self.part(current)?;
             let is_own = Arc::ptr_eq(part.transaction.changing.engine(), &part.engine);
             let store = if is_own { part.transaction.changing.give_back() } else { None };
             self.store = store;
@@ -186,48 +216,57 @@ impl DatabaseTransaction {
         self.commit_with(durability)
     }
 
-    /// Makes the changes to all tables visible to others, with this durability.
+    /// Makes the changes to all tables visible to others, with this durability. Changes of which tables there are, and of their columns, are
+    /// durable in any case.
     ///
     /// # Errors
     /// As [`lath_store::Transaction::commit`], and [`Error::NoReferredRow`] and [`Error::ReferredRow`] if rows violate a foreign key; then
     /// nothing is changed.
     pub fn commit_with(mut self, durability: Durability) -> Result<()> {
-        let touched = self.parts.values().filter(|part| !part.transaction.changing.touched().is_empty());
-        let numbers: Vec<u64> = touched.filter_map(|part| part.engine.trees.number()).collect();
-        for number in numbers {
+        let touched = |part: &&Part| !part.is_dropped && !part.transaction.changing.touched().is_empty();
+        let touched = self.parts.values().filter(touched).filter_map(|part| part.engine.trees.number());
+        for number in touched.collect::<Vec<u64>>() {
             check_table(&mut self, number)?;
         }
-        let names: Vec<String> = self.parts.keys().cloned().collect();
-        let mut has_changed = false;
+        let mut has_changed = self.has_defined;
+        let mut is_durable = self.has_defined;
         let mut due = Vec::new();
-        for name in names {
-            let changing = &mut self.table(&name)?.changing;
+        for number in self.live_numbers() {
+            let changing = &mut self.numbered(number)?.changing;
             if changing.write_state()? {
                 due.push(Arc::clone(changing.engine()));
             }
             has_changed |= changing.has_changed();
+            is_durable |= changing.has_new_schema();
         }
         let mut store = self.take_store()?;
         self.parts.values_mut().for_each(|part| part.transaction.changing.keep_files());
         if has_changed {
+            // Files may be written in a new schema at once, and a version has to stay one schema.
+            let durability = if is_durable { Durability::Sync } else { durability };
             history::keep_commit_before(&mut store, &self.tables.store.snapshot()?)?;
+            // Locked while it is committed, so that new tables are open once they can be seen.
+            let mut open = self.tables.lock();
+            self.parts.values_mut().for_each(Part::keep_folder);
             store.commit_with(durability)?;
+            for (&number, part) in &self.parts {
+                if part.new_folder.is_some() && !part.is_dropped {
+                    open.insert(number, Table::start(Arc::clone(&part.engine), true)?);
+                }
+            }
         }
         due.iter().for_each(|engine| engine.signal.notify());
-        Ok(())
+        self.close_dropped()
     }
 }
 
 impl WriteTables for DatabaseTransaction {
     fn with_table(&mut self, number: u64, work: &mut dyn FnMut(&mut OpenWrite) -> Result<()>) -> Result<()> {
-        let name = self.parts.iter().find(|(_, part)| part.engine.trees.number() == Some(number));
-        if let Some(name) = name.map(|(name, _)| name.clone()) {
-            return work(&mut self.table(&name)?.changing);
-        }
-        let mut other = OpenWrite::part(&self.tables.siblings().engine(number)?, self.clock)?;
-        other.lend(self.take_store()?);
-        let done = work(&mut other);
-        self.store = other.give_back();
-        done
+        work(&mut self.numbered(number)?.changing)
+    }
+
+    fn table_name(&mut self, number: u64) -> Result<String> {
+        let snapshot = self.with_store(|store| Ok(store.snapshot()?))?;
+        table_name(list_tables(&snapshot)?, number)
     }
 }

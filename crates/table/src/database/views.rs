@@ -1,18 +1,14 @@
 //! The SQL texts of views, which a database stores for the SQL engine.
 
-use lath_store::Durability;
-
-use super::table_list::find_number;
+use super::Database;
 use super::view_text::{view_names, view_text};
-use super::{Database, check_name};
-use crate::error::{Error, Result};
-use crate::records::{VIEWS, history};
+use crate::error::Result;
 
 impl Database {
     /// The names of the views of the last commit, in ascending order.
     ///
     /// # Errors
-    /// [`Error::Store`], [`Error::Corrupt`].
+    /// [`Error::Store`](crate::Error::Store), [`Error::Corrupt`](crate::Error::Corrupt).
     pub fn view_names(&self) -> Result<Vec<String>> {
         view_names(&self.store().snapshot()?)
     }
@@ -20,7 +16,7 @@ impl Database {
     /// The SQL text of the view with this name; `None` if there is none.
     ///
     /// # Errors
-    /// [`Error::Store`], [`Error::Corrupt`].
+    /// [`Error::Store`](crate::Error::Store), [`Error::Corrupt`](crate::Error::Corrupt).
     pub fn view(&self, name: &str) -> Result<Option<String>> {
         view_text(&self.store().snapshot()?, name)
     }
@@ -43,32 +39,19 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TableName`], [`Error::TableExists`], [`Error::Store`].
+    /// [`Error::TableName`](crate::Error::TableName), [`Error::TableExists`](crate::Error::TableExists), [`Error::Store`](crate::Error::Store).
     pub fn put_view(&self, name: &str, text: &str) -> Result<()> {
-        check_name(name)?;
-        let mut transaction = self.store().begin()?;
-        let newest = self.store().snapshot()?;
-        if find_number(&newest, name)?.is_some() {
-            return Err(Error::TableExists { name: name.to_owned() });
-        }
-        transaction.tree(VIEWS)?.put(name.as_bytes(), text.as_bytes())?;
-        history::keep_commit_before(&mut transaction, &newest)?;
-        Ok(transaction.commit_with(Durability::Sync)?)
+        self.define(|transaction| transaction.put_view(name, text))
     }
 
     /// Drops the view with this name. Returns whether it existed.
     ///
     /// # Errors
-    /// [`Error::Store`].
+    /// [`Error::Store`](crate::Error::Store).
     pub fn drop_view(&self, name: &str) -> Result<bool> {
-        let mut transaction = self.store().begin()?;
-        let newest = self.store().snapshot()?;
-        if view_text(&newest, name)?.is_none() {
+        if self.view(name)?.is_none() {
             return Ok(false);
         }
-        transaction.tree(VIEWS)?.remove(name.as_bytes())?;
-        history::keep_commit_before(&mut transaction, &newest)?;
-        transaction.commit_with(Durability::Sync)?;
-        Ok(true)
+        self.define(|transaction| transaction.drop_view(name))
     }
 }

@@ -278,11 +278,14 @@ impl TableSchema {
         &self.categories
     }
 
-    /// Whether this is the same version with the same categories.
+    /// Whether this is the same version with the same categories. Two versions with one number are different if one of them was undone before its
+    /// transaction was committed.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let is_same = Arc::ptr_eq(&self.categories, &other.categories)
+        let has_same_categories = Arc::ptr_eq(&self.categories, &other.categories)
             || (self.categories.is_empty() && other.categories.is_empty());
-        self.version == other.version && is_same
+        let has_same_columns =
+            || Arc::ptr_eq(&self.arrow, &other.arrow) || (self.arrow == other.arrow && self.defaults == other.defaults);
+        self.version == other.version && has_same_categories && has_same_columns()
     }
 
     /// An array of a column with the categories of the column as its dictionary.

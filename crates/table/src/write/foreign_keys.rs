@@ -21,6 +21,9 @@ const VALUES: usize = 1 << 16;
 pub(crate) trait WriteTables {
     /// Uses the table with this number. The changes of `work` become part of the transaction.
     fn with_table(&mut self, number: u64, work: &mut dyn FnMut(&mut OpenWrite) -> Result<()>) -> Result<()>;
+
+    /// The name of the table with this number.
+    fn table_name(&mut self, number: u64) -> Result<String>;
 }
 
 impl WriteTables for OpenWrite {
@@ -37,6 +40,11 @@ impl WriteTables for OpenWrite {
             self.put_back_own(transaction);
         }
         done
+    }
+
+    fn table_name(&mut self, number: u64) -> Result<String> {
+        let siblings = self.engine().siblings.as_ref();
+        siblings.map(|siblings| siblings.name(number)).transpose().map(Option::unwrap_or_default)
     }
 }
 
@@ -143,13 +151,12 @@ fn check_some(tables: &mut dyn WriteTables, key: &ForeignKey, side: Side, values
     })?;
     let is_violation = |(matters, found): (&bool, &bool)| *matters && (*found == (side == Side::Referred));
     let Some(row) = matters.iter().zip(&found).position(is_violation) else { return Ok(()) };
-    let (mut values, mut other_name) = (String::new(), String::new());
+    let mut values = String::new();
     tables.with_table(table, &mut |table| {
         values = with_codec(&table.view()?, target, |codec, _| Ok(codec.describe(&arrays, row)))?;
-        let siblings = table.engine().siblings.clone();
-        other_name = siblings.map(|siblings| siblings.name(other)).transpose()?.unwrap_or_default();
         Ok(())
     })?;
+    let other_name = tables.table_name(other)?;
     let name = key.name.clone();
     Err(match side {
         Side::Own => Error::NoReferredRow { foreign_key: name, values, table: other_name },

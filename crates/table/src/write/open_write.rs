@@ -28,9 +28,12 @@ pub(crate) struct OpenWrite {
     commit: u64,
     committed_stamp: u64,
     committed_generation: u64,
+    committed_schema: u32,
     schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,
     indexes: Arc<Vec<Index>>,
+    /// The greatest number that an index has had. Numbers of dropped indexes are not used again here, as `touched` may have them.
+    last_index: u64,
     foreign_keys: Arc<ForeignKeys>,
     /// Values that foreign keys may forbid, which are checked at the commit.
     touched: TouchedValues,
@@ -64,21 +67,35 @@ impl OpenWrite {
         schema: TableSchema,
         cluster: Vec<u32>,
     ) -> Result<Self> {
-        let commit = engine.store.snapshot()?.sequence() + 1;
-        let state = put_empty_table(engine, &mut transaction, &schema, cluster, commit)?;
         let clock = engine.options.clock.now_micros();
+        let created = Self::create_part(engine, &mut transaction, schema, cluster, clock)?;
+        Ok(Self { transaction: StoreTransaction::Own(transaction), ..created })
+    }
+
+    /// A new table's part of an open transaction, which is [lent](Self::lend) to the table before it is used.
+    pub(crate) fn create_part(
+        engine: &Arc<Engine>,
+        transaction: &mut lath_store::Transaction,
+        schema: TableSchema,
+        cluster: Vec<u32>,
+        clock: i64,
+    ) -> Result<Self> {
+        let commit = engine.store.snapshot()?.sequence() + 1;
+        let state = put_empty_table(engine, transaction, &schema, cluster, commit)?;
         Ok(Self {
             engine: Arc::clone(engine),
-            transaction: StoreTransaction::Own(transaction),
+            transaction: StoreTransaction::Elsewhere,
             state,
             commit,
             committed_stamp: commit - 1,
             committed_generation: 0,
+            committed_schema: 0,
             clock,
             expiry: Expiry::new(&schema, clock),
             schema: Arc::new(schema),
             manifest: Arc::default(),
             indexes: Arc::default(),
+            last_index: 0,
             foreign_keys: Arc::default(),
             touched: TouchedValues::default(),
             has_changed: true,
@@ -101,8 +118,10 @@ impl OpenWrite {
             commit,
             committed_stamp: pinned.stamp(),
             committed_generation: pinned.snapshot().generation(),
+            committed_schema: View::schema(&pinned).version(),
             schema: Arc::clone(View::schema(&pinned)),
             manifest: Arc::clone(pinned.manifest()),
+            last_index: pinned.indexes().iter().map(Index::number).max().unwrap_or(0),
             indexes: Arc::clone(pinned.indexes()),
             foreign_keys: Arc::clone(pinned.foreign_keys()),
             touched: TouchedValues::default(),
@@ -180,9 +199,15 @@ impl OpenWrite {
         self.transaction.tree(&self.engine.trees.index(number))
     }
 
+    /// The number of the next index.
+    pub(crate) fn next_index(&self) -> u64 {
+        self.last_index + 1
+    }
+
     /// Adds an index without entries.
     pub(crate) fn add_index(&mut self, index: Index) -> Result<()> {
         self.transaction.tree(self.engine.trees.get(TreeName::Meta))?.put(&index.meta_key(), &index.to_bytes())?;
+        self.last_index = self.last_index.max(index.number());
         Arc::make_mut(&mut self.indexes).push(index);
         self.files_changed();
         Ok(())
@@ -242,8 +267,9 @@ impl OpenWrite {
         self.files_changed();
     }
 
-    /// Makes this the table's schema: the version after the one that it has.
+    /// Makes this the table's schema: the version after the one that it has, in which pending rows are written before.
     pub(crate) fn set_schema(&mut self, schema: TableSchema) -> Result<()> {
+        self.write_pending()?;
         let indexes = self.indexes.iter().map(|index| index.in_schema(&schema)).collect::<Result<Vec<_>>>()?;
         let mut meta = self.transaction.tree(self.engine.trees.get(TreeName::Meta))?;
         meta.put(&schema_key(schema.version()), &schema.to_bytes()?)?;
@@ -283,8 +309,20 @@ impl OpenWrite {
     /// The state of this in memory, once pending rows are written.
     pub(crate) fn mark(&mut self) -> Result<WriteMark> {
         self.write_pending()?;
-        let (state, schema, manifest) = (self.state.clone(), Arc::clone(&self.schema), Arc::clone(&self.manifest));
-        Ok(WriteMark { state, schema, manifest, has_changed: self.has_changed, file_count: self.files.len() })
+        Ok(self.unread_mark())
+    }
+
+    /// The state of this in memory, without pending rows.
+    pub(crate) fn unread_mark(&self) -> WriteMark {
+        WriteMark {
+            state: self.state.clone(),
+            schema: Arc::clone(&self.schema),
+            manifest: Arc::clone(&self.manifest),
+            indexes: Arc::clone(&self.indexes),
+            foreign_keys: Arc::clone(&self.foreign_keys),
+            has_changed: self.has_changed,
+            file_count: self.files.len(),
+        }
     }
 
     /// Returns to what this held in memory. The store's transaction returns separately.
@@ -293,6 +331,8 @@ impl OpenWrite {
         self.schema = Arc::clone(&mark.schema);
         self.expiry = Expiry::new(&self.schema, self.clock);
         self.manifest = Arc::clone(&mark.manifest);
+        self.indexes = Arc::clone(&mark.indexes);
+        self.foreign_keys = Arc::clone(&mark.foreign_keys);
         self.has_changed = mark.has_changed;
         self.pending = PendingRows::default();
         self.files.truncate(mark.file_count);
@@ -619,6 +659,11 @@ impl OpenWrite {
         Ok(!self.files.is_empty() || self.engine.options.is_flush_due(hot_rows + tombstones, self.state.hot_bytes))
     }
 
+    /// Whether the table has another version of its schema than the last commit.
+    pub(crate) fn has_new_schema(&self) -> bool {
+        self.committed_schema != self.schema.version()
+    }
+
     /// Whether there is anything to commit, once the state is written.
     pub(crate) fn has_changed(&self) -> bool {
         self.has_changed
@@ -673,6 +718,8 @@ pub(crate) struct WriteMark {
     state: State,
     schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,
+    indexes: Arc<Vec<Index>>,
+    foreign_keys: Arc<ForeignKeys>,
     has_changed: bool,
     file_count: usize,
 }

@@ -18,7 +18,6 @@ use lath_table::IndexInfo;
 use self::excluded::Defaults;
 use super::computed_values::adapt_computed_assignments;
 use crate::dialect::normal;
-use crate::error::table_error;
 use crate::grammar::parse;
 use crate::keyed::{KeyedTable, SessionTables};
 use crate::statement::explained;
@@ -90,7 +89,7 @@ fn key_list(table: &KeyedTable) -> String {
 }
 
 fn unique_indexes(table: &KeyedTable) -> Result<Vec<IndexInfo>> {
-    let indexes = table.table().snapshot().map_err(table_error)?.indexes();
+    let indexes = table.newest()?.indexes();
     Ok(indexes.into_iter().filter(|index| index.is_unique).collect())
 }
 
