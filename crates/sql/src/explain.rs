@@ -55,9 +55,9 @@ pub(crate) fn explain(session: &Session, text: &str, range: Range<usize>, error:
             let at = span.or_else(|| only_occurrence(statement, name));
             Mistake::new(format!("there is no function {name:?}"), at).suggesting(name, function_names(session))
         }
-        DataFusionError::Plan(_) if said.starts_with("table '") && said.ends_with("' not found") => {
-            let name = said.trim_start_matches("table '").trim_end_matches("' not found");
-            no_table(session, statement, name, span)
+        root if missing_table(root, said).is_some() => {
+            let (kind, name) = missing_table(root, said).unwrap_or_default();
+            no_table(session, statement, kind, name, span)
         }
         _ => match Error::from(error) {
             Error::Statement(message) => {
@@ -70,14 +70,31 @@ pub(crate) fn explain(session: &Session, text: &str, range: Range<usize>, error:
     Error::Mistake(Box::new(Mistake { place: place(mistake.place), ..mistake }))
 }
 
-fn no_table(session: &Session, statement: &str, name: &str, span: Option<Range<usize>>) -> Mistake {
+/// The kind and the name of the table or view that an error says is missing, as a statement has it.
+fn missing_table<'e>(root: &'e DataFusionError, said: &'e str) -> Option<(&'static str, &'e str)> {
+    let text = match root {
+        DataFusionError::Plan(message) | DataFusionError::Execution(message) if said.is_empty() => message.as_str(),
+        DataFusionError::Plan(_) => said,
+        _ => return None,
+    };
+    let forms = [
+        ("table", "table '", "' not found"),
+        ("table", "Table '", "' doesn't exist."),
+        ("view", "View '", "' doesn't exist."),
+    ];
+    let find = |(kind, before, after)| Some((kind, text.strip_prefix(before)?.strip_suffix(after)?));
+    let (kind, name) = forms.into_iter().find_map(find)?;
+    Some((kind, name.strip_prefix("datafusion.public.").unwrap_or(name)))
+}
+
+fn no_table(session: &Session, statement: &str, kind: &str, name: &str, span: Option<Range<usize>>) -> Mistake {
     let at = span.or_else(|| only_occurrence(statement, name));
     let written = at.clone().and_then(|at| statement.get(at)).unwrap_or(name);
     if is_location(written) {
         let message = format!("there is no table {written:?}; to query a file, write its name in single quotes");
         return Mistake { suggestions: vec![format!("'{written}'")], ..Mistake::new(message, at) };
     }
-    Mistake::new(format!("there is no table {name:?}"), at).suggesting(name, table_names(session))
+    Mistake::new(format!("there is no {kind} {name:?}"), at).suggesting(name, table_names(session))
 }
 
 fn listed(names: &[String]) -> String {

@@ -36,7 +36,7 @@ use crate::change::{
     ChangePlanner, adapt_assignments, adapt_computed, adapt_conflict, adapt_row_target, name_columns, plan_change,
     plan_chosen_rows, plan_copy_from, plan_insertion, take_returning,
 };
-use crate::computed::{SequenceValues, sequence_functions};
+use crate::computed::{SequenceValues, sequence_functions, set_value_function};
 use crate::definition::{Definitions, take_temporary};
 use crate::effect::changes_database;
 use crate::error::{blocking, table_error};
@@ -236,9 +236,11 @@ impl Session {
         for function in whole_number_functions() {
             state.register_udf(Arc::new(function))?;
         }
-        for function in sequence_functions(&Arc::new(sequences)) {
+        let sequences = Arc::new(sequences);
+        for function in sequence_functions(&sequences) {
             state.register_udf(Arc::new(function))?;
         }
+        state.register_udf(Arc::new(set_value_function(&sequences)))?;
         state.register_udf(Arc::new(uuid_function()))?;
         state.register_udf(Arc::new(typed_as_function()))?;
         state.register_udf(Arc::new(map_extract_function()))?;

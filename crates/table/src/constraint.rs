@@ -7,7 +7,7 @@ use lath_predicate::Predicate;
 
 use crate::error::{Error, Result};
 use crate::read::{Snapshot, with_codec};
-use crate::records::ForeignKey;
+use crate::records::{ForeignKey, ForeignKeyActions};
 use crate::row::key::KeyValue;
 use crate::row::{Check, Constraint, Constraints, TableSchema, field_id, too_long};
 use crate::schema_change::with_column;
@@ -106,6 +106,8 @@ pub struct ForeignKeyInfo {
     pub referred_table: String,
     /// The columns that they refer to, in the same order.
     pub referred_columns: Vec<String>,
+    /// The actions for rows that refer to a row which is deleted or changed.
+    pub actions: ForeignKeyActions,
 }
 
 impl Snapshot {
@@ -135,6 +137,7 @@ pub(crate) fn foreign_keys(
             columns: names(commit, key.index)?,
             referred_table,
             referred_columns: names(&target, key.target)?,
+            actions: key.actions,
         })
     };
     commit.foreign_keys().own.iter().map(info).collect()

@@ -384,12 +384,18 @@ impl fmt::Display for Error {
             Self::NotEmpty { folder } => {
                 write!(f, "{} is not empty: choose another folder, or remove its contents", folder.display())
             }
-            Self::NoTable { folder } => write!(f, "{} has no table: create it first", folder.display()),
+            Self::NoTable { folder } => {
+                write!(f, "{} has no table: name the folder of one, or create it", folder.display())
+            }
             Self::TableExists { name } => {
                 write!(f, "the database has a table {name:?} already: open it, or choose another name")
             }
-            Self::NoSuchTable { name } => write!(f, "the database has no table {name:?}: create it first"),
-            Self::NoDatabase { folder } => write!(f, "{} has no database: create it first", folder.display()),
+            Self::NoSuchTable { name } => {
+                write!(f, "the database has no table {name:?}: name one that it has, or create it")
+            }
+            Self::NoDatabase { folder } => {
+                write!(f, "{} has no database: name the folder of one, or create it", folder.display())
+            }
             Self::TableName { name } => {
                 write!(
                     f,
@@ -409,6 +415,9 @@ impl fmt::Display for Error {
             }
             Self::NoChanges { kept_since: None, .. } => {
                 write!(f, "the table keeps no changes: turn the change feed on with Table::keep_changes")
+            }
+            Self::NoChanges { since, kept_since: Some(kept_since) } if since > kept_since => {
+                write!(f, "there is no commit {since} yet: read the changes since an earlier one, or wait for it")
             }
             Self::NoChanges { since, kept_since: Some(kept_since) } => {
                 write!(
@@ -450,7 +459,9 @@ impl fmt::Display for Error {
                 f,
                 "the text of column {column:?} in the row with {key} has {found} characters, and {chars} is the maximum: nothing was changed"
             ),
-            Self::NoSuchIndex { name } => write!(f, "the table has no index {name:?}: create it first"),
+            Self::NoSuchIndex { name } => {
+                write!(f, "the table has no index {name:?}: name one that it has, or create it")
+            }
             Self::IndexExists { name } => {
                 write!(f, "the table has an index {name:?} already: drop it first, or choose another name")
             }

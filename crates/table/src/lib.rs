@@ -68,7 +68,9 @@ pub use read::Snapshot;
 pub use read::scan::{FilesPlan, PlannedColumn, TableBatches, TablePlan, TableScan};
 pub use read::{FileStatistics, TableStatistics};
 pub use read::{RangeBatches, RangeScan};
-pub use records::{Clock, Durability, EncryptionKey, HistoryRetention, TableOptions};
+pub use records::{
+    Clock, Durability, EncryptionKey, ForeignKeyAction, ForeignKeyActions, HistoryRetention, TableOptions,
+};
 pub use repair::RepairReport;
 pub use row::Constraint;
 pub use row::TimeToLive;

@@ -6,7 +6,7 @@ use arrow_array::ArrayRef;
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, TimeUnit};
 use lath_parquet::{ExactType, ExactUnit, PARQUET_TYPE_KEY};
-use lath_predicate::BatchFilter;
+use lath_predicate::{BatchFilter, column_named};
 use lath_store::Durability;
 
 use crate::error::{Error, Result};
@@ -90,6 +90,15 @@ impl Table {
     /// form with another type; and for a type that is not as wide. [`Error::Store`].
     pub fn widen_column(&self, name: &str, data_type: &DataType) -> Result<()> {
         self.define(|transaction| transaction.widen_column(name, data_type))
+    }
+
+    /// Allows nulls in a column, or refuses them from now on.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a column that does not exist, or is part of the key, which has no nulls, and for a column in which a row has a null;
+    /// [`Error::Store`].
+    pub fn set_nullable(&self, name: &str, is_nullable: bool) -> Result<()> {
+        self.define(|transaction| transaction.set_nullable(name, is_nullable))
     }
 
     /// Sets or removes a key in the metadata of a column's field. A layer above the table can store its own data there.
@@ -231,6 +240,38 @@ impl Transaction {
                 None => parts.metadata.remove(key),
             };
             Ok((before.as_deref() != value).then_some(parts))
+        })
+    }
+
+    /// [`Table::set_nullable`] as part of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set_nullable(&mut self, name: &str, is_nullable: bool) -> Result<()> {
+        let schema = Arc::clone(self.changing.schema());
+        let column = find_column(&schema, name)?;
+        if schema.arrow().field(column).is_nullable() == is_nullable {
+            return Ok(());
+        }
+        if schema.key().columns().contains(&column) {
+            return Err(Error::schema(format!("column {name:?} is part of the key, which has no nulls")));
+        }
+        if !is_nullable {
+            let key: Vec<String> = schema.key().fields().iter().map(|field| field.name().clone()).collect();
+            for rows in self.scan().select(key).predicate(column_named(name).is_null()).limit(1).build()? {
+                let rows = rows?;
+                if rows.num_rows() > 0 {
+                    return Err(Error::schema(format!(
+                        "column {name:?} is null in the row with {}: give it a value before the column refuses nulls",
+                        schema.key().describe(rows.columns(), 0)
+                    )));
+                }
+            }
+        }
+        self.change_schema(|changing| {
+            let mut parts = changing.schema().parts();
+            parts.fields[column] = Arc::new(Field::clone(&parts.fields[column]).with_nullable(is_nullable));
+            Ok(Some(parts))
         })
     }
 

@@ -16,10 +16,31 @@ pub(super) struct CsvOptions<'a> {
     pub(super) null: &'a str,
 }
 
-/// Rows as CSV with a header.
+/// Rows as CSV with a header, which is written with the first rows: if there is an error before them, nothing is.
 pub(super) struct CsvSink {
-    writer: TextWriter<Target>,
+    output: Output,
     name: String,
+}
+
+enum Output {
+    Begun(Box<TextWriter<Target>>),
+    /// The target, the columns and the options.
+    Planned(Option<(Target, Schema, TextWriteOptions)>),
+}
+
+impl Output {
+    fn begin(&mut self, name: &str) -> Result<&mut TextWriter<Target>> {
+        if let Self::Planned(planned) = self
+            && let Some((target, schema, options)) = planned.take()
+        {
+            let writer = TextWriter::new(target, &schema, &options).map_err(|error| Failure::encoding(name, error))?;
+            *self = Self::Begun(Box::new(writer));
+        }
+        match self {
+            Self::Begun(writer) => Ok(writer),
+            Self::Planned(_) => Err(Failure::Internal("the output could not be begun".to_owned())),
+        }
+    }
 }
 
 impl CsvSink {
@@ -28,18 +49,21 @@ impl CsvSink {
             CsvWriteOptions { delimiter: form.delimiter, null: form.null.to_owned(), ..CsvWriteOptions::default() };
         let options = TextWriteOptions { csv, ..TextWriteOptions::new(TextFormat::Csv) };
         let name = target.name().to_owned();
-        let writer = TextWriter::new(target, schema, &options).map_err(|error| Failure::encoding(&name, error))?;
-        Ok(Self { writer, name })
+        // Columns that CSV has no form for are an error at once.
+        TextWriter::new(std::io::sink(), schema, &options).map_err(|error| Failure::encoding(&name, error))?;
+        Ok(Self { output: Output::Planned(Some((target, schema.clone(), options))), name })
     }
 }
 
 impl RowSink for CsvSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.writer.write(batch).map_err(|error| Failure::encoding(&self.name, error))
+        self.output.begin(&self.name)?.write(batch).map_err(|error| Failure::encoding(&self.name, error))
     }
 
-    fn finish(self: Box<Self>) -> Result<Option<WriteSummary>> {
-        let target = self.writer.finish().map_err(|error| Failure::encoding(&self.name, error))?;
+    fn finish(mut self: Box<Self>) -> Result<Option<WriteSummary>> {
+        self.output.begin(&self.name)?;
+        let Output::Begun(writer) = self.output else { return Ok(None) };
+        let target = writer.finish().map_err(|error| Failure::encoding(&self.name, error))?;
         target.finish()?;
         Ok(None)
     }

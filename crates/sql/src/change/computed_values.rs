@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::computed::{Computation, ComputedColumn};
 use crate::dialect::normal;
-use crate::grammar::{parse, take_overriding};
+use crate::grammar::{Overriding, parse, take_overriding};
 use crate::keyed::{KeyedTable, SessionTables};
 use crate::statement::explained;
 
@@ -70,12 +70,13 @@ fn all_given(table: &KeyedTable) -> Vec<ObjectName> {
 }
 
 fn adapt_insert(insert: &mut Insert, tables: &SessionTables) -> Result<()> {
-    let overrides = take_overriding(&mut insert.columns);
+    let overriding = take_overriding(&mut insert.columns);
+    let overrides = overriding == Some(Overriding::System);
     let TableObject::TableName(name) = &insert.table else { return Ok(()) };
     let Some(table) = named(name, tables)? else {
-        return match overrides {
-            true => plan_err!("{name} has no identity columns; leave out OVERRIDING SYSTEM VALUE"),
-            false => Ok(()),
+        return match overriding {
+            Some(_) => plan_err!("{name} has no identity columns; leave out OVERRIDING … VALUE"),
+            None => Ok(()),
         };
     };
     let has_values = insert.source.is_some() || !insert.assignments.is_empty();
@@ -104,10 +105,58 @@ fn adapt_insert(insert: &mut Insert, tables: &SessionTables) -> Result<()> {
             _ => all_given(&table),
         };
     }
+    if overriding == Some(Overriding::User) {
+        if insert.columns.is_empty() {
+            insert.columns = all_given(&table);
+        }
+        ignore_identities(insert, &table)?;
+    }
+    let values = match insert.source.as_mut().map(|source| source.body.as_mut()) {
+        Some(SetExpr::Values(values)) => Some(values),
+        _ => None,
+    };
     match values {
         Some(values) => adapt_values(&mut insert.columns, values, &table, overrides),
         None => check_given(&insert.columns, &table, overrides),
     }
+}
+
+/// Removes identity columns and their values from an insertion.
+fn ignore_identities(insert: &mut Insert, table: &KeyedTable) -> Result<()> {
+    let is_identity = |name: &ObjectName| {
+        let name = column_name(name);
+        let computed = table.computed().iter().find(|column| Some(&column.name) == name.as_ref());
+        computed.is_some_and(|column| !column.is_generated())
+    };
+    let ignored: Vec<bool> = insert.columns.iter().map(is_identity).collect();
+    if !ignored.contains(&true) {
+        return Ok(());
+    }
+    let Some(source) = insert.source.take() else { return Ok(()) };
+    // A query with other columns than the list is refused when it is planned.
+    let names: Vec<String> = (0..ignored.len()).map(|at| format!("c{at}")).collect();
+    let kept: Vec<&str> =
+        names.iter().zip(&ignored).filter(|(_, ignored)| !**ignored).map(|(name, _)| name.as_str()).collect();
+    if kept.is_empty() {
+        return plan_err!(
+            "OVERRIDING USER VALUE leaves no column of {}; write INSERT INTO {} DEFAULT VALUES",
+            insert.table,
+            insert.table
+        );
+    }
+    let text = format!("SELECT {} FROM (SELECT 1) AS given({})", kept.join(", "), names.join(", "));
+    let Some(Statement::Statement(query)) = parse(&text)?.pop_front() else { return plan_err!("{text}") };
+    let SqlStatement::Query(mut query) = *query else { return plan_err!("{text}") };
+    if let SetExpr::Select(select) = query.body.as_mut()
+        && let Some(from) = select.from.first_mut()
+        && let TableFactor::Derived { subquery, .. } = &mut from.relation
+    {
+        *subquery = source;
+    }
+    insert.source = Some(query);
+    let mut ignored = ignored.into_iter();
+    insert.columns.retain(|_| !ignored.next().unwrap_or(false));
+    Ok(())
 }
 
 /// Replaces `DEFAULT` among values, and removes columns that are generated from others.

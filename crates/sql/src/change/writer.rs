@@ -10,7 +10,7 @@ use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use datafusion::catalog::TableProvider;
-use datafusion::common::{Result, internal_err};
+use datafusion::common::{Result, internal_err, plan_err};
 use datafusion::execution::memory_pool::MemoryReservation;
 use lath_table::{IndexInfo, Key, KeyValue, MergeWhen, Transaction, WhenMatched};
 use tokio::sync::mpsc::Receiver;
@@ -108,7 +108,15 @@ impl<'t> Writer<'t> {
                 (Changes::Open { changes, table: table.name().to_owned() }, snapshot)
             }
             None => {
-                let transaction = table.table().begin().map_err(table_error)?;
+                let transaction = match table.table().begin() {
+                    Err(lath_table::Error::NoTable { .. }) => {
+                        return plan_err!(
+                            "table {:?} was dropped or replaced since the statement was planned; run it again, and if it was prepared, PREPARE it again before",
+                            table.name()
+                        );
+                    }
+                    begun => begun.map_err(table_error)?,
+                };
                 // While the transaction is open, this stays the newest commit.
                 (Changes::Own(Box::new(transaction)), table.table().snapshot())
             }
@@ -240,7 +248,9 @@ impl<'t> Writer<'t> {
         self.return_rows(&rows)?;
         match old_keys {
             Some(old_keys) => {
-                self.changes.get()?.delete(old_keys).map_err(table_error)?;
+                let transaction = self.changes.get()?;
+                transaction.move_rows(&old_keys, &rows).map_err(table_error)?;
+                transaction.delete(old_keys).map_err(table_error)?;
                 self.stage(rows, |writer| &mut writer.inserts)
             }
             None if self.staging.updates => self.stage(rows, |writer| &mut writer.updates),

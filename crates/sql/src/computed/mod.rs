@@ -3,7 +3,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `expression` | plans expressions of generated columns |
-//! | `sequence` | the functions `nextval` and `currval` |
+//! | `sequence` | the functions `nextval`, `currval` and `setval` |
 
 mod expression;
 mod sequence;
@@ -14,7 +14,9 @@ use arrow_schema::Schema;
 use lath_table::{GENERATED_KEY, IDENTITY_KEY};
 
 pub(crate) use self::expression::{generated_values, plan_generated, renamed_expression, uses_column};
-pub(crate) use self::sequence::{SequenceValues, calls_sequence, named_sequences, sequence_functions};
+pub(crate) use self::sequence::{
+    SequenceValues, calls_sequence, named_sequences, sequence_functions, set_value_function,
+};
 
 /// The metadata key of a column's number.
 const FIELD_ID: &str = "PARQUET:field_id";

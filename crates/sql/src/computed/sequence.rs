@@ -6,13 +6,14 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_schema::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, exec_err, plan_err};
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
 use lath_table::Database;
 
@@ -51,6 +52,23 @@ impl SequenceValues {
         Ok(numbers)
     }
 
+    /// Makes a number the last one of a sequence, or the next one.
+    fn set(&self, name: &str, number: i64, is_given: bool) -> Result<()> {
+        let Some(database) = &self.database else {
+            return plan_err!("sequences need a database; open the session with one: lath sql --database FOLDER");
+        };
+        if self.transaction.open().is_some_and(|open| open.is_read_only()) {
+            return plan_err!("setval changes a sequence, and the transaction is read-only; ROLLBACK ends it");
+        }
+        let database = database()?;
+        match is_given {
+            true => database.set_last_number(name, number).map_err(table_error)?,
+            false => return database.restart_sequence(name, number).map_err(table_error),
+        }
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), number);
+        Ok(())
+    }
+
     fn current(&self, name: &str) -> Result<i64> {
         match self.last.lock().unwrap_or_else(PoisonError::into_inner).get(name) {
             Some(&last) => Ok(last),
@@ -71,6 +89,63 @@ pub(crate) fn sequence_functions(values: &Arc<SequenceValues>) -> [ScalarUDF; 2]
         let signature = Signature::string(1, Volatility::Volatile);
         ScalarUDF::from(SequenceFunction { name, values: Arc::clone(values), signature, sequence: None })
     })
+}
+
+/// The function `setval` of a session.
+pub(crate) fn set_value_function(values: &Arc<SequenceValues>) -> ScalarUDF {
+    let types = [vec![DataType::Utf8, DataType::Int64], vec![DataType::Utf8, DataType::Int64, DataType::Boolean]];
+    let signature = Signature::one_of(types.map(TypeSignature::Exact).to_vec(), Volatility::Volatile);
+    ScalarUDF::from(SetValue { values: Arc::clone(values), signature })
+}
+
+#[derive(Debug)]
+struct SetValue {
+    values: Arc<SequenceValues>,
+    signature: Signature,
+}
+
+impl PartialEq for SetValue {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.values, &other.values)
+    }
+}
+
+impl Eq for SetValue {}
+
+impl Hash for SetValue {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        "setval".hash(state);
+    }
+}
+
+impl ScalarUDFImpl for SetValue {
+    fn name(&self) -> &'static str {
+        "setval"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Int64)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let (names, numbers) = (arrays[0].as_string::<i32>(), arrays[1].as_primitive::<Int64Type>());
+        let given = arrays.get(2).map(|given| given.as_boolean());
+        let mut set = Vec::with_capacity(names.len());
+        for row in 0..names.len() {
+            let is_null = names.is_null(row) || numbers.is_null(row) || given.is_some_and(|given| given.is_null(row));
+            if !is_null {
+                let is_given = given.is_none_or(|given| given.value(row));
+                self.values.set(&sequence_name(names.value(row)), numbers.value(row), is_given)?;
+            }
+            set.push((!is_null).then(|| numbers.value(row)));
+        }
+        Ok(ColumnarValue::Array(Arc::new(Int64Array::from(set))))
+    }
 }
 
 /// Whether an expression takes numbers of a sequence.

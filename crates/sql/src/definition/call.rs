@@ -13,6 +13,7 @@ use super::{Definitions, last_part};
 use crate::computed::Computation;
 use crate::dialect::normal;
 use crate::error::table_work;
+use crate::grammar::ALTER_SEQUENCE;
 
 /// The supported calls, for messages.
 const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_history(age => '7 days', commits => number), drop_history(), keep_changes('table', rows), drop_changes('table'), add_consumer('table', 'name', bootstrap => true, rows => number), acknowledge_changes('table', 'name', sequence), drop_consumer('table', 'name'), publish('table', keep => seconds, \
@@ -50,6 +51,7 @@ impl Definitions<'_> {
                 let (table, retention) = (self.handle(table)?, history_retention(&named)?);
                 table_work(move || table.keep_history(retention)).await
             }
+            (ALTER_SEQUENCE, [Text(name)]) => self.alter_sequence(name, &named).await,
             ("add_consumer", [Text(table), Text(name)]) => self.add_consumer(table, name, &named).await,
             _ if !named.is_empty() => {
                 plan_err!(
@@ -168,7 +170,7 @@ pub(super) fn duration(text: &str) -> Result<Duration> {
     }
 }
 
-fn whole(number: &Argument) -> Result<i64> {
+pub(super) fn whole(number: &Argument) -> Result<i64> {
     match number {
         Argument::Negative(number) => Ok(*number),
         Argument::Number(number) => i64::try_from(*number)

@@ -3,22 +3,29 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_schema::Schema;
+use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, plan_err};
+use datafusion::physical_plan::collect;
 use datafusion::sql::sqlparser::ast::{
-    ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr, GeneratedAs, GeneratedExpressionMode,
+    ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr, GeneratedAs, GeneratedExpressionMode, Ident,
     SequenceOptions as WrittenOptions,
 };
 use lath_table::{Database, GENERATED_KEY, IDENTITY_KEY, SequenceOptions};
 
 use super::Definitions;
+use super::constraint::take_constraints;
 use super::sequence::{integer_range, sequence_options};
+use crate::change::{OnConflict, adapt_row_target, plan_change};
 use crate::computed::{ALWAYS, BY_DEFAULT, Computation, own_sequences, plan_generated};
 use crate::dialect::normal;
 use crate::error::table_work;
+use crate::grammar::parse;
 use crate::keyed::KeyedTable;
 use crate::refusal::is_auto_increment;
+use crate::transaction::StatementTransaction;
 
 /// The columns of a statement whose values the table gives.
 #[derive(Debug, Default)]
@@ -131,6 +138,12 @@ impl DeclaredComputed {
         self.identities.is_empty() && self.generated.is_empty()
     }
 
+    /// The expression of a column that is the only one, and generated.
+    pub(super) fn only_generated(&self) -> Option<String> {
+        let expr = self.generated.values().next().filter(|_| self.identities.is_empty())?;
+        Some(expr.to_string())
+    }
+
     /// The metadata of the columns: name, key and value.
     pub(super) fn metadata(&self) -> impl Iterator<Item = (String, &'static str, String)> {
         let identity = |(name, identity): (&String, &Identity)| {
@@ -153,6 +166,72 @@ impl Definitions<'_> {
             plan_generated(self.state, schema, &names, name, &expr.to_string())?;
         }
         Ok(())
+    }
+
+    /// Adds a generated column, and computes its values of all rows.
+    pub(super) async fn add_generated(
+        &self,
+        table: &KeyedTable,
+        mut column: ColumnDef,
+        text: String,
+        if_not_exists: bool,
+    ) -> Result<()> {
+        let declared = take_constraints(std::slice::from_mut(&mut column), &mut Vec::new());
+        if !declared.is_empty() {
+            return plan_err!(
+                "column {}: write CHECK, REFERENCES and VARCHAR(n) in statements after this one",
+                column.name
+            );
+        }
+        if table.transaction().is_none() {
+            return plan_err!(
+                "table {:?} is attached by its folder; generated columns are added to tables of the session's database",
+                table.name()
+            );
+        }
+        let (field, _) = self.column(&column).await?;
+        let name = field.name().clone();
+        if if_not_exists && table.schema().column_with_name(&name).is_some() {
+            return Ok(());
+        }
+        let computed = table.computed().iter();
+        let generated = computed.filter(|column| column.is_generated()).map(|column| column.name.clone());
+        let generated: Vec<String> = generated.chain([name.clone()]).collect();
+        let fields = table.schema().fields().iter().cloned().chain([Arc::new(field.clone())]).collect::<Vec<_>>();
+        plan_generated(self.state, &Schema::new(fields), &generated, &name, &text)?;
+        let is_nullable = field.is_nullable();
+        let mut metadata = field.metadata().clone();
+        metadata.insert(GENERATED_KEY.to_owned(), text);
+        let field = field.with_nullable(true).with_metadata(metadata);
+        let transaction = StatementTransaction::begin(self.tables.transaction(), self.database()?).await?;
+        self.change_table(table, move |table| table.add_column(&field, None)).await?;
+        self.rewrite_rows(table.name()).await?;
+        if !is_nullable {
+            self.change_table(table, move |table| table.set_nullable(&name, false)).await?;
+        }
+        transaction.commit().await
+    }
+
+    /// Computes the generated columns of all rows.
+    async fn rewrite_rows(&self, name: &str) -> Result<()> {
+        let table = self.stored(name)?;
+        let schema = table.schema();
+        let is_computed = |name: &str| table.computed().iter().any(|column| column.name == name);
+        let is_key = |place: &usize| table.key_columns().contains(place);
+        let mut places = (0..schema.fields().len()).filter(|&place| !is_computed(schema.field(place).name()));
+        let place = places.clone().find(|place| !is_key(place)).or_else(|| places.next());
+        let Some(place) = place else {
+            return plan_err!("table {name:?} has no column from which others are generated");
+        };
+        let quoted = |name: &str| Ident::with_quote('"', name);
+        let (table, column) = (quoted(name), quoted(schema.field(place).name()));
+        let text = format!("UPDATE {table} SET {column} = {column}");
+        let Some(mut statement) = parse(&text)?.pop_front() else { return plan_err!("{text}") };
+        adapt_row_target(&mut statement, self.tables)?;
+        let plan = self.state.statement_to_plan(statement).await?;
+        let plan = plan_change(self.state, plan, &OnConflict::Refuse, None, self.tables.transaction())?;
+        let plan = self.state.create_physical_plan(&plan).await?;
+        collect(plan, self.state.task_ctx()).await.map(drop)
     }
 
     /// Creates the sequences of the identity columns of a new table. In a transaction, they are dropped at its end unless there is the table then.

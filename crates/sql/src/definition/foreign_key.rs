@@ -1,10 +1,12 @@
 //! `FOREIGN KEY (…) REFERENCES t (…)` in `CREATE TABLE` and `ALTER TABLE`.
 
+use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
-    ColumnDef, ColumnOption, ForeignKeyConstraint, Ident, ObjectName, TableConstraint,
+    ColumnDef, ColumnOption, ForeignKeyConstraint, Ident, ObjectName, ReferentialAction, TableConstraint,
 };
+use lath_table::{ForeignKeyAction, ForeignKeyActions};
 
 use super::Definitions;
 use super::index::check_are_no_numbers;
@@ -19,6 +21,7 @@ pub(super) struct DeclaredForeignKey {
     referred: ObjectName,
     /// None stand for the primary key.
     referred_columns: Vec<String>,
+    actions: ForeignKeyActions,
 }
 
 impl DeclaredForeignKey {
@@ -28,7 +31,18 @@ impl DeclaredForeignKey {
             columns,
             referred: key.foreign_table.clone(),
             referred_columns: key.referred_columns.iter().map(normal).collect(),
+            actions: ForeignKeyActions::new(action(key.on_delete), action(key.on_update)),
         }
+    }
+}
+
+fn action(action: Option<ReferentialAction>) -> ForeignKeyAction {
+    match action {
+        Some(ReferentialAction::Cascade) => ForeignKeyAction::Cascade,
+        Some(ReferentialAction::SetNull) => ForeignKeyAction::SetNull,
+        Some(ReferentialAction::Restrict) => ForeignKeyAction::Restrict,
+        // SET DEFAULT was refused.
+        Some(ReferentialAction::NoAction | ReferentialAction::SetDefault) | None => ForeignKeyAction::NoAction,
     }
 }
 
@@ -66,7 +80,7 @@ impl Definitions<'_> {
         stored: &str,
         declared: Vec<DeclaredForeignKey>,
     ) -> Result<()> {
-        for DeclaredForeignKey { name, columns, referred, referred_columns } in declared {
+        for DeclaredForeignKey { name, columns, referred, referred_columns, actions } in declared {
             let reference = object_name_to_table_reference(referred, true)?;
             let referred = match self.plain_name(&reference) {
                 Some(name) if name == table => stored.to_owned(),
@@ -85,12 +99,39 @@ impl Definitions<'_> {
                     "REFERENCES {reference}: this table has no PRIMARY KEY; name columns of it that are UNIQUE"
                 );
             }
+            self.check_can_act(stored, &columns, actions)?;
             let name = name.unwrap_or_else(|| format!("{table}_{}_fkey", columns.join("_")));
             let stored = stored.to_owned();
             self.change_database(move |transaction| {
-                transaction.add_foreign_key(&stored, &name, &columns, &referred, &referred_columns)
+                transaction.add_foreign_key(&stored, &name, &columns, &referred, &referred_columns, actions)
             })
             .await?;
+        }
+        Ok(())
+    }
+}
+
+impl Definitions<'_> {
+    /// Returns an error for actions that would change columns in a way that the table refuses.
+    fn check_can_act(&self, table: &str, columns: &[String], actions: ForeignKeyActions) -> Result<()> {
+        let ForeignKeyActions { on_delete, on_update, .. } = actions;
+        let table = self.stored(table)?;
+        let schema = table.schema();
+        if on_delete == ForeignKeyAction::SetNull || on_update == ForeignKeyAction::SetNull {
+            let is_not_null =
+                |name: &&String| schema.column_with_name(name).is_some_and(|(_, field)| !field.is_nullable());
+            if let Some(column) = columns.iter().find(is_not_null) {
+                return plan_err!("SET NULL: column {column:?} is NOT NULL; allow nulls, or write another action");
+            }
+        }
+        let sets = on_delete == ForeignKeyAction::SetNull
+            || matches!(on_update, ForeignKeyAction::SetNull | ForeignKeyAction::Cascade);
+        for column in columns.iter().filter(|_| sets) {
+            if let Some((other, text)) = table.generated_from(column)? {
+                return plan_err!(
+                    "the foreign key would change column {column:?}, from which column {other:?} is generated ({text}); leave out ON UPDATE and SET NULL"
+                );
+            }
         }
         Ok(())
     }

@@ -6,9 +6,10 @@ use datafusion::sql::sqlparser::ast::{
 };
 use lath_table::SequenceOptions;
 
+use super::call::{Argument, NamedArgument, whole};
 use super::{Definitions, last_part};
 use crate::computed::OWN_SEQUENCE;
-use crate::error::table_work;
+use crate::error::{table_error, table_work};
 
 /// The least and the greatest value of a type of integers.
 pub(super) fn integer_range(data_type: &DataType) -> Option<(i64, i64)> {
@@ -116,12 +117,57 @@ impl Definitions<'_> {
         Ok(())
     }
 
+    /// `ALTER SEQUENCE`.
+    pub(super) async fn alter_sequence(&self, name: &str, changes: &[NamedArgument]) -> Result<()> {
+        let database = self.database_of_sequences()?;
+        let name = name.to_owned();
+        let flag = |option: &str| {
+            let found = changes.iter().find(|(name, _)| name == option);
+            found.map(|(_, value)| matches!(value, Argument::Flag(true)))
+        };
+        let number = |option: &str| {
+            let found = changes.iter().find(|(name, _)| name == option);
+            found.map(|(_, value)| whole(value)).transpose()
+        };
+        let Some(mut options) = database.sequences().map_err(table_error)?.remove(&name).filter(|_| is_own_name(&name))
+        else {
+            return match flag("if_exists") {
+                Some(true) => Ok(()),
+                _ => plan_err!("there is no sequence {name:?}; CREATE SEQUENCE makes one"),
+            };
+        };
+        if let Some(increment) = number("increment")? {
+            options.increment = increment;
+        }
+        let (lowest, highest) = if options.increment < 0 { (i64::MIN, -1) } else { (1, i64::MAX) };
+        options.min = match flag("no_minvalue") {
+            Some(true) => lowest,
+            _ => number("minvalue")?.unwrap_or(options.min),
+        };
+        options.max = match flag("no_maxvalue") {
+            Some(true) => highest,
+            _ => number("maxvalue")?.unwrap_or(options.max),
+        };
+        options.start = number("start")?.unwrap_or(options.start);
+        options.cycle = flag("cycle").unwrap_or(options.cycle);
+        let restart = match flag("restart_at_start") {
+            Some(true) => Some(options.start),
+            _ => number("restart")?,
+        };
+        table_work(move || database.alter_sequence(&name, &options, restart)).await
+    }
+
     fn database_of_sequences(&self) -> Result<lath_table::Database> {
         match self.tables.database()? {
             Some(database) => Ok(database),
             None => plan_err!("sequences need a database; open the session with one: lath sql --database FOLDER"),
         }
     }
+}
+
+/// Whether a statement may name the sequence, which is not one of a column.
+fn is_own_name(name: &str) -> bool {
+    !name.starts_with(OWN_SEQUENCE)
 }
 
 fn sequence_name(name: &ObjectName) -> Result<String> {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use datafusion::arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
+use datafusion::arrow::datatypes::IntervalMonthDayNano;
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Ident, Interval, SqlOption, Value};
 use datafusion::sql::sqlparser::parser::Parser;
@@ -9,6 +11,9 @@ use lath_table::TimeToLive;
 
 use super::call::duration;
 use crate::dialect::{LathDialect, normal};
+
+/// The longest life of rows: 1,000 years of 365.25 days.
+const MAX_LENGTH: Duration = Duration::from_secs(31_557_600_000);
 
 /// The expected form, for messages.
 const FORM: &str = "a column, or a column + INTERVAL '30 days'";
@@ -78,6 +83,17 @@ fn length(interval: &Interval) -> Result<Duration> {
         Some(unit) => format!("{text} {unit}"),
         None => text,
     };
+    let interval = parse_interval_month_day_nano(&text);
+    if interval.as_ref().is_ok_and(|interval| *interval == IntervalMonthDayNano::ZERO) {
+        return plan_err!("TTL: INTERVAL {text:?} is zero; write the column alone, as in SET TTL expires_at");
+    }
+    let digits = |part: &str| part.chars().filter(char::is_ascii_digit).count();
+    let is_long = text.split_whitespace().map(digits).max().unwrap_or(0) > 9;
+    if (interval.is_err() && is_long) || duration(&text).is_ok_and(|length| length > MAX_LENGTH) {
+        return plan_err!(
+            "TTL: INTERVAL {text:?} is too long: rows live for at most 1,000 years; choose a shorter time, or DROP TTL"
+        );
+    }
     let with_days = |_| {
         plan_datafusion_err!(
             "TTL: {text:?} is no length of time from zero on in weeks, days, hours, minutes or seconds; a month and a year have no fixed length: \

@@ -10,6 +10,18 @@ const BY_NAME: &str = "*";
 /// The last column in the list stands for `OVERRIDING SYSTEM VALUE` if it has this name.
 const OVERRIDING: &str = "*overriding";
 
+/// The last column in the list stands for `OVERRIDING USER VALUE` if it has this name.
+const OVERRIDING_USER: &str = "*overriding user";
+
+/// The values of identity columns that an insertion takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Overriding {
+    /// `SYSTEM VALUE`: the statement's, instead of numbers of the sequence.
+    System,
+    /// `USER VALUE`: numbers of the sequence, instead of the statement's.
+    User,
+}
+
 /// Whether a column of an insertion stands for `BY NAME`.
 pub(crate) fn is_by_name(column: &Ident) -> bool {
     column.quote_style.is_none() && column.value == BY_NAME
@@ -44,7 +56,10 @@ pub(super) fn with_names(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             }
             match words.as_slice() {
                 [kind, value] if is_word(kind, "SYSTEM") && is_word(value, "VALUE") => {
-                    mark_overriding(&mut parsed, &token);
+                    mark_overriding(&mut parsed, &token, OVERRIDING);
+                }
+                [kind, value] if is_word(kind, "USER") && is_word(value, "VALUE") => {
+                    mark_overriding(&mut parsed, &token, OVERRIDING_USER);
                 }
                 _ => parsed.extend([token].into_iter().chain(words)),
             }
@@ -57,11 +72,10 @@ pub(super) fn with_names(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     parsed
 }
 
-/// Appends the mark of `OVERRIDING SYSTEM VALUE` to the list of columns.
-fn mark_overriding(parsed: &mut Vec<TokenWithSpan>, at: &TokenWithSpan) {
+/// Appends the mark of an `OVERRIDING` clause to the list of columns.
+fn mark_overriding(parsed: &mut Vec<TokenWithSpan>, at: &TokenWithSpan, mark: &str) {
     let token = |token| TokenWithSpan { token, span: at.span };
-    let mark =
-        token(Token::Word(Word { value: OVERRIDING.to_owned(), quote_style: None, keyword: Keyword::NoKeyword }));
+    let mark = token(Token::Word(Word { value: mark.to_owned(), quote_style: None, keyword: Keyword::NoKeyword }));
     let last = parsed.iter().rposition(|token| !matches!(token.token, Token::Whitespace(_)));
     match last.filter(|&last| parsed[last].token == Token::RParen) {
         Some(last) => {
@@ -72,17 +86,16 @@ fn mark_overriding(parsed: &mut Vec<TokenWithSpan>, at: &TokenWithSpan) {
     }
 }
 
-/// Removes the mark of `OVERRIDING SYSTEM VALUE` from the columns of an insertion, and returns whether it was there.
-pub(crate) fn take_overriding(columns: &mut Vec<ObjectName>) -> bool {
-    let is_mark = |name: &ObjectName| {
-        let ident = name.0.last().and_then(|part| part.as_ident());
-        ident.is_some_and(|ident| ident.quote_style.is_none() && ident.value == OVERRIDING)
+/// Removes the mark of an `OVERRIDING` clause from the columns of an insertion, and returns what it says.
+pub(crate) fn take_overriding(columns: &mut Vec<ObjectName>) -> Option<Overriding> {
+    let ident = columns.last()?.0.last()?.as_ident()?;
+    let overriding = match ident.value.as_str() {
+        OVERRIDING if ident.quote_style.is_none() => Overriding::System,
+        OVERRIDING_USER if ident.quote_style.is_none() => Overriding::User,
+        _ => return None,
     };
-    let is_there = columns.last().is_some_and(is_mark);
-    if is_there {
-        columns.pop();
-    }
-    is_there
+    columns.pop();
+    Some(overriding)
 }
 
 /// A place in a statement.

@@ -1,6 +1,7 @@
 //! Parses statements, with Lath's additions to DataFusion's grammar: `COPY … TO 'x.parquet' (profile lookup, bloom 'id')`, `COPY t FROM 'x.csv'`,
-//! `INSERT INTO t BY NAME SELECT …`, `SHOW ALL TABLES`, `FROM t AT (VERSION => 3)`.
+//! `INSERT INTO t BY NAME SELECT …`, `ALTER SEQUENCE`, `SHOW ALL TABLES`, `FROM t AT (VERSION => 3)`.
 
+mod alter_sequence;
 mod at;
 mod by_name;
 mod copy_from;
@@ -26,7 +27,8 @@ use crate::refusal::refuse_ignored;
 use crate::rewrite::rewrite;
 use crate::statement::explained;
 
-pub(crate) use by_name::{is_by_name, take_overriding};
+pub(crate) use alter_sequence::{ALTER_SEQUENCE, is_alter_sequence};
+pub(crate) use by_name::{Overriding, is_by_name, take_overriding};
 pub(crate) use copy_from::CopyFrom;
 
 /// The query of `SHOW ALL TABLES`.
@@ -83,6 +85,10 @@ fn statement(parser: &mut DFParser<'_>) -> Result<Statement> {
     if (0..3).map(|at| keyword(parser, at)).eq([Keyword::SHOW, Keyword::ALL, Keyword::TABLES]) {
         (0..3).for_each(|_| _ = parser.parser.next_token());
         return DFParserBuilder::new(ALL_TABLES).with_dialect(&LathDialect).build()?.parse_statement();
+    }
+    if (0..2).map(|at| keyword(parser, at)).eq([Keyword::ALTER, Keyword::SEQUENCE]) {
+        (0..2).for_each(|_| _ = parser.parser.next_token());
+        return alter_sequence::parse(parser);
     }
     let mut before = Vec::new();
     while let word @ (Keyword::EXPLAIN | Keyword::ANALYZE | Keyword::VERBOSE) = keyword(parser, before.len()) {

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, TableFactor, Value, ValueWithSpan};
 
-use lath_table::{Constraint, ForeignKeyInfo, KeptCommit, KeptSnapshot, SequenceOptions};
+use lath_table::{Constraint, ForeignKeyAction, ForeignKeyInfo, KeptCommit, KeptSnapshot, SequenceOptions};
 
 use super::comments::all_comments;
 use super::earlier::EarlierState;
@@ -208,9 +208,19 @@ fn constraints(table: &KeyedTable) -> Result<LogicalPlan> {
     let mut all: Vec<_> = snapshot.constraints().into_iter().filter_map(row).collect();
     let names = |names: &[String]| names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
     for key in table.foreign_keys()? {
-        let ForeignKeyInfo { name, columns, referred_table, referred_columns, .. } = key;
+        let ForeignKeyInfo { name, columns, referred_table, referred_columns, actions, .. } = key;
         let (columns, referred) = (names(&columns), names(&referred_columns));
-        let text = format!("FOREIGN KEY ({columns}) REFERENCES {} ({referred})", quoted(&referred_table));
+        let actions = [(" ON DELETE ", actions.on_delete), (" ON UPDATE ", actions.on_update)].map(|(when, action)| {
+            let action = match action {
+                ForeignKeyAction::Cascade => "CASCADE",
+                ForeignKeyAction::SetNull => "SET NULL",
+                ForeignKeyAction::Restrict => "RESTRICT",
+                _ => return String::new(),
+            };
+            format!("{when}{action}")
+        });
+        let text =
+            format!("FOREIGN KEY ({columns}) REFERENCES {} ({referred}){}", quoted(&referred_table), actions.concat());
         all.push([Some(name), Some(text)]);
     }
     texts(["name", "condition"], all)

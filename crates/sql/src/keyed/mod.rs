@@ -8,6 +8,7 @@ mod database;
 mod earlier;
 mod feed;
 mod functions;
+mod generated;
 mod lookup;
 mod planned_rows;
 mod source;
@@ -19,6 +20,7 @@ pub(crate) use comment_text::{COMMENT, with_view_comment};
 pub(crate) use comments::plan_described;
 pub(crate) use database::{DatabaseFolder, SessionDatabase};
 pub(crate) use functions::TableFunctions;
+pub(crate) use generated::column_generated_by;
 pub(crate) use lookup::matching_keys;
 #[cfg(feature = "remote")]
 pub(crate) use source::{KeyedSource, Reading};

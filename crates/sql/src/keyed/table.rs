@@ -21,9 +21,10 @@ use lath_table::{Database, ForeignKeyInfo, GENERATED_KEY, IDENTITY_KEY, ROW_NUMB
 use super::changes_of::ChangesOf;
 use super::comment_text::COMMENT;
 use super::earlier::EarlierState;
+use super::generated::{GeneratedColumn, with_generated_columns};
 use super::lookup::lookup;
 use super::source::{KeyedSource, Reading};
-use crate::computed::{ComputedColumn, computed_columns};
+use crate::computed::{Computation, ComputedColumn, computed_columns, uses_column};
 use crate::error::{table_error, table_work};
 use crate::scan::{
     Pushdown, changes_refused_by, insert_by, physical, scan_by, selectivity, support, with_condition_columns, with_rest,
@@ -76,6 +77,8 @@ pub(crate) struct KeyedTable {
     default_texts: Vec<(String, String)>,
     /// The defaults as expressions, once a session has planned them.
     defaults: HashMap<String, Expr>,
+    /// The generated columns that conditions may use, once a session has planned them.
+    generated: Arc<[GeneratedColumn]>,
     /// The state whose rows come before the changes, or the name of the consumer.
     changes_of: ChangesOf,
     /// The commit to read, once a statement is bound to it.
@@ -146,6 +149,7 @@ impl KeyedTable {
             default_texts: default_texts(snapshot.schema(), &computed),
             computed: computed.into(),
             defaults: HashMap::new(),
+            generated: Arc::default(),
             changes_of: ChangesOf::Commits,
             snapshot: None,
             condition: None,
@@ -195,9 +199,9 @@ impl KeyedTable {
         self.changes_since(since)
     }
 
-    /// Plans the defaults of columns. `state` is called only if there are any.
+    /// Plans the defaults and the expressions of columns. `state` is called only if there are any.
     pub(crate) fn with_defaults(mut self, state: impl FnOnce() -> Option<SessionState>) -> Result<Self> {
-        if self.default_texts.is_empty() {
+        if self.default_texts.is_empty() && !self.computed.iter().any(ComputedColumn::is_generated) {
             return Ok(self);
         }
         let Some(state) = state() else { return Ok(self) };
@@ -205,6 +209,13 @@ impl KeyedTable {
             let expr = state.create_logical_expr(text, &DFSchema::empty())?;
             self.defaults.insert(column.clone(), expr);
         }
+        let mut generated = Vec::new();
+        for column in &*self.computed {
+            if let Computation::Generated(text) = &column.computation {
+                generated.extend(GeneratedColumn::new(&state, &self.schema, &column.name, text)?);
+            }
+        }
+        self.generated = generated.into();
         Ok(self)
     }
 
@@ -215,6 +226,23 @@ impl KeyedTable {
     /// The columns whose values the table gives.
     pub(crate) fn computed(&self) -> &[ComputedColumn] {
         &self.computed
+    }
+
+    /// The generated columns that conditions may use.
+    pub(crate) fn generated(&self) -> &[GeneratedColumn] {
+        &self.generated
+    }
+
+    /// A column that is generated from this one, and its expression.
+    pub(crate) fn generated_from(&self, name: &str) -> Result<Option<(&str, &str)>> {
+        for column in &*self.computed {
+            if let Computation::Generated(text) = &column.computation
+                && uses_column(text, name)?
+            {
+                return Ok(Some((&column.name, text)));
+            }
+        }
+        Ok(None)
     }
 
     /// The column whose default takes numbers of a sequence.
@@ -301,7 +329,10 @@ impl KeyedTable {
         if self.contents != Contents::Rows || schema == self.schema {
             return Ok(());
         }
-        plan_err!("the columns of table {:?} have changed meanwhile; run the statement again", self.name)
+        plan_err!(
+            "the columns of table {:?} have changed since the statement was planned; run it again, and if it was prepared, PREPARE it again before",
+            self.name
+        )
     }
 
     /// The newest commit, or what an open transaction reads.
@@ -412,6 +443,8 @@ impl KeyedTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let snapshot = self.settled()?;
+        let filters = filters.iter().map(|filter| with_generated_columns(filter, &self.generated));
+        let filters = &*filters.collect::<Result<Vec<_>>>()?;
         let all: Vec<usize> = (0..self.schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
         let is_rows = self.contents == Contents::Rows;
@@ -493,10 +526,10 @@ impl TableProvider for KeyedTable {
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
         let support = |filter: &&Expr| match self.contents {
-            Contents::Rows => support(filter, &self.schema),
-            Contents::Changes { .. } => TableProviderFilterPushDown::Unsupported,
+            Contents::Rows => Ok(support(&with_generated_columns(filter, &self.generated)?, &self.schema)),
+            Contents::Changes { .. } => Ok(TableProviderFilterPushDown::Unsupported),
         };
-        Ok(filters.iter().map(support).collect())
+        filters.iter().map(support).collect()
     }
 
     scan_by!(KeyedTable, plan_scan);

@@ -183,15 +183,11 @@ impl Clauses<'_> {
             match_kind,
             characteristics,
         } = key;
-        let refuse_action = |action: Option<ReferentialAction>, clause: &str, advice: &str| {
-            let is_plain = matches!(action, None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict));
-            self.refuse_if(!is_plain, clause, after, advice)
-        };
+        let is_default = |action: &Option<ReferentialAction>| matches!(action, Some(ReferentialAction::SetDefault));
+        let advice = "write SET NULL, CASCADE, RESTRICT or NO ACTION";
+        self.refuse_if(is_default(on_delete), "ON DELETE SET DEFAULT", after, advice)?;
+        self.refuse_if(is_default(on_update), "ON UPDATE SET DEFAULT", after, advice)?;
         self.refuse_if(index_name.is_some(), "FOREIGN KEY", after, "write FOREIGN KEY (columns)")?;
-        let advice = "a row stays while others refer to it; DELETE those rows in the same transaction (BEGIN … COMMIT)";
-        refuse_action(*on_delete, "ON DELETE", advice)?;
-        let advice = "values stay while rows refer to them; UPDATE those rows in the same transaction (BEGIN … COMMIT)";
-        refuse_action(*on_update, "ON UPDATE", advice)?;
         let is_simple = matches!(match_kind, None | Some(ConstraintReferenceMatchKind::Simple));
         self.refuse_if(!is_simple, "MATCH", after, "rows with a null are not checked; leave it out")?;
         let Some(ConstraintCharacteristics { deferrable, initially, enforced }) = characteristics else {

@@ -1,10 +1,10 @@
-//! Definitions of tables: as part of the open transaction of a session, or each as a commit of its own.
+//! Definitions of tables: as part of the open transaction of a session, or each as one commit.
 
 use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use lath_table::{Database, DatabaseSavepoint, DatabaseTransaction, Durability, Table, Transaction};
+use lath_table::{Database, DatabaseSavepoint, DatabaseTransaction, Durability, Table, TableOptions, Transaction};
 
 use super::open::{CurrentTransaction, OpenTransaction};
 use crate::error::{blocking, table_error};
@@ -96,6 +96,50 @@ impl Drop for ChangesInSteps {
     fn drop(&mut self) {
         if let Some(before) = self.before.take() {
             self.open.undo(&before);
+        }
+    }
+}
+
+/// A transaction for the steps of one statement, unless one is open, of which it becomes a part. Dropped without [`commit`](Self::commit), it
+/// changes nothing.
+#[derive(Debug)]
+pub(crate) struct StatementTransaction {
+    current: Arc<CurrentTransaction>,
+    is_own: bool,
+    steps: Option<ChangesInSteps>,
+}
+
+impl StatementTransaction {
+    pub(crate) async fn begin(current: &Arc<CurrentTransaction>, database: Database) -> Result<Self> {
+        let current = Arc::clone(current);
+        blocking(move || {
+            if let Some(open) = current.open() {
+                return Ok(Self { steps: Some(ChangesInSteps::begin(open)?), current, is_own: false });
+            }
+            current.begin(&database, false, TableOptions::DEFAULT_WAIT, || true)?;
+            Ok(Self { current, is_own: true, steps: None })
+        })
+        .await
+    }
+
+    /// Keeps the changes.
+    pub(crate) async fn commit(mut self) -> Result<()> {
+        if let Some(steps) = self.steps.take() {
+            return steps.finish();
+        }
+        if !CommitPoint::current().pass() {
+            return stopped();
+        }
+        self.is_own = false;
+        let current = Arc::clone(&self.current);
+        blocking(move || current.commit()).await
+    }
+}
+
+impl Drop for StatementTransaction {
+    fn drop(&mut self) {
+        if self.is_own {
+            self.current.rollback();
         }
     }
 }

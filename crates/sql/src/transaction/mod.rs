@@ -15,10 +15,11 @@ use datafusion::sql::sqlparser::ast::{ObjectType, Statement as SqlStatement, Tra
 use lath_table::{Database, TableOptions};
 use tokio::sync::oneshot;
 
-pub(crate) use self::definition::ChangesInSteps;
+pub(crate) use self::definition::{ChangesInSteps, StatementTransaction};
 pub(crate) use self::open::{CurrentTransaction, OpenTransaction, StatementChanges, View};
 use crate::dialect::normal;
 use crate::error::blocking;
+use crate::grammar::is_alter_sequence;
 use crate::stop::CommitPoint;
 
 /// Runs a statement about transactions. Returns whether the statement is one. Any other statement is an error if a transaction is open that
@@ -107,6 +108,7 @@ fn check(statement: &Statement, current: &CurrentTransaction) -> Result<bool> {
             SqlStatement::Drop { object_type: ObjectType::Sequence, .. } => Some("DROP SEQUENCE"),
             SqlStatement::Drop { .. } => Some("DROP"),
             SqlStatement::DropFunction(_) => Some("DROP FUNCTION"),
+            SqlStatement::Call(function) if is_alter_sequence(function) => Some("ALTER SEQUENCE"),
             SqlStatement::Call(_) => Some("CALL"),
             _ => None,
         },

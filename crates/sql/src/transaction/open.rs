@@ -283,6 +283,7 @@ impl StatementChanges<'_> {
     /// Keeps the changes, so that the next statement sees them.
     pub(crate) fn finish(mut self) -> Result<()> {
         let transaction = self.changes.get()?;
+        transaction.apply_actions().map_err(table_error)?;
         let snapshot = transaction.snapshot().map_err(table_error)?;
         // Replaced first: the space that only the view before this statement needs becomes free.
         *lock(self.view) = View::new(snapshot);

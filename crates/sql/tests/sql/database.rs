@@ -287,6 +287,40 @@ fn rows_are_looked_up_by_the_index_that_has_the_fewest() {
     });
 }
 
+#[test]
+fn conditions_on_expressions_use_the_index_of_the_column_that_they_generate() {
+    let folder = tempfile::tempdir().unwrap();
+    wait(async {
+        let session = open(folder.path());
+        for statement in [
+            "CREATE TABLE t (id BIGINT PRIMARY KEY, a BIGINT, b VARCHAR)",
+            "INSERT INTO t SELECT value, value % 3000, 'B' || value FROM generate_series(1, 9000)",
+            "ALTER TABLE t ADD COLUMN lower_b VARCHAR GENERATED ALWAYS AS (lower(b)) STORED",
+            "ALTER TABLE t ADD COLUMN next_a BIGINT GENERATED ALWAYS AS (a + 1) STORED",
+            "CREATE INDEX by_b ON t (lower(b))",
+            "CREATE INDEX by_a ON t ((a + 1))",
+        ] {
+            run(&session, statement).await.unwrap();
+        }
+        for (condition, index, count) in [
+            ("lower(b) = 'b7'", Some("by_b, values=1"), 1),
+            ("x.a + 1 = 8", Some("by_a, values=1"), 3),
+            ("lower(x.b) IN ('b7', 'b8') AND a + 1 < 100", Some("by_b, values=2"), 2),
+            ("upper(b) = 'B7'", None, 1),
+            ("a + 2 = 8", None, 3),
+        ] {
+            let counted = answer(&session, &format!("SELECT count(*) FROM t AS x WHERE {condition}")).await;
+            assert_eq!(number(counted[0].column(0), 0), Some(count), "{condition}");
+            let plan = answer(&session, &format!("EXPLAIN SELECT id FROM t AS x WHERE {condition}")).await;
+            let plan = arrow_cast::pretty::pretty_format_batches(&plan).unwrap().to_string();
+            match index {
+                Some(index) => assert!(plan.contains(&format!("index={index}")), "{condition}: {plan}"),
+                None => assert!(!plan.contains("index="), "{condition}: {plan}"),
+            }
+        }
+    });
+}
+
 async fn run_explain(session: &Session, statement: &str) -> String {
     if statement.starts_with("CALL") {
         return String::new();
@@ -318,7 +352,7 @@ fn a_change_reads_the_commit_that_it_replaces() {
         let late = session.sql("UPDATE t SET a = 0").await.unwrap();
         run(&session, "ALTER TABLE t ADD COLUMN c INT").await.unwrap();
         let error = late.collect().await.unwrap_err().to_string();
-        assert!(error.contains("have changed meanwhile"), "{error}");
+        assert!(error.contains("have changed since the statement was planned"), "{error}");
     });
 }
 

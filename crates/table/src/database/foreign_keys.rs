@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use arrow_schema::DataType;
 
 use super::table_list::UNFINISHED;
+use super::transaction::Part;
 use super::{Database, DatabaseTransaction};
 use crate::error::{Error, Result};
 use crate::indexes::add_index;
-use crate::records::{ForeignKey, Index, PRIMARY_KEY};
+use crate::records::{ForeignKey, ForeignKeyActions, Index, PRIMARY_KEY};
 use crate::row::{KeyCodec, TableSchema};
+use crate::write::apply_actions;
 
 impl Database {
     /// Adds a foreign key: each row of `table` whose `columns` are not null has a row of the table `referred` with the same values in
@@ -56,7 +58,10 @@ impl Database {
         referred: &str,
         referred_columns: &[S],
     ) -> Result<()> {
-        self.define(|transaction| transaction.add_foreign_key(table, name, columns, referred, referred_columns))
+        let actions = ForeignKeyActions::default();
+        self.define(|transaction| {
+            transaction.add_foreign_key(table, name, columns, referred, referred_columns, actions)
+        })
     }
 
     /// Drops a foreign key of a table, and the index that was created for it.
@@ -69,7 +74,9 @@ impl Database {
 }
 
 impl DatabaseTransaction {
-    /// [`Database::add_foreign_key`] as part of this transaction, at whose end existing rows are checked, too.
+    /// [`Database::add_foreign_key`] as part of this transaction, at whose end existing rows are checked, too. Actions delete or change the rows that
+    /// refer to a row which is deleted or changed, and whatever follows from that; they are done when the transaction commits, or before, by
+    /// [`apply_actions`](Self::apply_actions).
     ///
     /// # Errors
     /// As there.
@@ -80,8 +87,20 @@ impl DatabaseTransaction {
         columns: &[S],
         referred: &str,
         referred_columns: &[S],
+        actions: ForeignKeyActions,
     ) -> Result<()> {
-        self.all_or_nothing(|this| this.declare_foreign_key(table, name, columns, referred, referred_columns))
+        self.all_or_nothing(|this| this.declare_foreign_key(table, name, columns, referred, referred_columns, actions))
+    }
+
+    /// Does the actions of foreign keys for the changes so far, as a statement does at its end.
+    ///
+    /// # Errors
+    /// [`Error::ReferredRow`] for a row that a foreign key restricts, and whatever the changes of other rows return.
+    pub fn apply_actions(&mut self) -> Result<()> {
+        let is_touched = |part: &&Part| !part.is_dropped && !part.transaction.changing.touched().due.is_empty();
+        let numbers = self.parts.values().filter(is_touched).filter_map(|part| part.engine.trees.number());
+        let numbers = numbers.collect();
+        apply_actions(self, numbers)
     }
 
     fn declare_foreign_key<S: AsRef<str>>(
@@ -91,6 +110,7 @@ impl DatabaseTransaction {
         columns: &[S],
         referred: &str,
         referred_columns: &[S],
+        actions: ForeignKeyActions,
     ) -> Result<()> {
         let (own, other) = (self.require(table)?, self.require(referred)?);
         let changing = &self.numbered(other)?.changing;
@@ -101,6 +121,16 @@ impl DatabaseTransaction {
             || changing.foreign_keys().own.iter().any(|key| key.name == name);
         if is_taken {
             return Err(Error::schema(format!("the table has a constraint {name:?} already: choose another name")));
+        }
+        if let Some(twice) = columns
+            .iter()
+            .enumerate()
+            .find(|(at, name)| columns[..*at].iter().any(|other| other.as_ref() == name.as_ref()))
+        {
+            return Err(Error::schema(format!(
+                "column {:?} is twice in the foreign key: name it once",
+                twice.1.as_ref()
+            )));
         }
         let columns = target.in_order(table, columns)?;
         let places = columns.iter().map(|column| changing.schema().column(column)).collect::<Result<Vec<_>>>()?;
@@ -126,6 +156,7 @@ impl DatabaseTransaction {
             has_own_index: known.is_none(),
             referred: other,
             target: target.number,
+            actions,
         };
         changing.add_foreign_key(&key)?;
         changing.touch_index(index)?;

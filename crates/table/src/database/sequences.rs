@@ -69,6 +69,52 @@ impl Database {
         })
     }
 
+    /// Makes a number the last one that a sequence has given. Numbers that were given before may be given again.
+    ///
+    /// # Errors
+    /// As [`restart_sequence`](Self::restart_sequence).
+    pub fn set_last_number(&self, name: &str, last: i64) -> Result<()> {
+        self.restart_sequence(name, last)?;
+        self.tables().sequences.change(|sequences| {
+            let Some(sequence) = sequences.get_mut(name) else { return Err(no_sequence(name)) };
+            sequence.next = sequence.options.after(last);
+            Ok(((), true))
+        })
+    }
+
+    /// Changes the options of a sequence. Its next number is `restart`, or the one that follows its last number with the new increment.
+    ///
+    /// # Errors
+    /// [`Error::Sequence`] if there is no such sequence, for options that no sequence has, and for a next number that is not in the new range;
+    /// [`Error::Io`].
+    pub fn alter_sequence(&self, name: &str, options: &SequenceOptions, restart: Option<i64>) -> Result<()> {
+        options.check()?;
+        self.tables().sequences.change(|sequences| {
+            let Some(sequence) = sequences.get_mut(name) else { return Err(no_sequence(name)) };
+            let old = sequence.options;
+            let last = match sequence.next {
+                // Nothing was given yet.
+                Some(next) if next == old.start => None,
+                Some(next) => next.checked_sub(old.increment),
+                None => Some(if old.increment > 0 { old.max } else { old.min }),
+            };
+            let is_within = |number: i64| (options.min..=options.max).contains(&number);
+            let next = match (restart, last) {
+                (Some(restart), _) => Some(restart),
+                (None, None) => Some(if is_within(old.start) { old.start } else { options.start }),
+                (None, Some(last)) => options.after(last),
+            };
+            if let Some(next) = next.filter(|&next| !is_within(next)) {
+                return Err(Error::sequence(format!(
+                    "the numbers of the sequence are from {} to {}, without {next}: choose another number to RESTART with",
+                    options.min, options.max
+                )));
+            }
+            (sequence.options, sequence.next, sequence.reserved) = (*options, next, 0);
+            Ok(((), true))
+        })
+    }
+
     /// The sequences, by their names.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ pub struct DatabaseTransaction {
     pub(super) clock: i64,
     /// The table that has the store's transaction.
     current: Option<u64>,
-    /// Whether it has changed which tables and views there are.
+    /// Whether it has created, renamed or dropped tables or views.
     pub(super) has_defined: bool,
 }
 
@@ -216,13 +216,14 @@ impl DatabaseTransaction {
         self.commit_with(durability)
     }
 
-    /// Makes the changes to all tables visible to others, with this durability. Changes of which tables there are, and of their columns, are
-    /// durable in any case.
+    /// Makes the changes to all tables visible to others, with this durability. Tables that are created, dropped or altered are durable in any
+    /// case.
     ///
     /// # Errors
     /// As [`lath_store::Transaction::commit`], and [`Error::NoReferredRow`] and [`Error::ReferredRow`] if rows violate a foreign key; then
     /// nothing is changed.
     pub fn commit_with(mut self, durability: Durability) -> Result<()> {
+        self.apply_actions()?;
         let touched = |part: &&Part| !part.is_dropped && !part.transaction.changing.touched().is_empty();
         let touched = self.parts.values().filter(touched).filter_map(|part| part.engine.trees.number());
         for number in touched.collect::<Vec<u64>>() {

@@ -22,4 +22,4 @@ pub(crate) use self::lookup::{Place, SortedKeys, contains_many, find_places, get
 pub use self::range::{RangeBatches, RangeScan};
 pub use self::snapshot::Snapshot;
 pub use self::statistics::{FileStatistics, TableStatistics};
-pub(crate) use self::values::{all_values, has_values, with_codec};
+pub(crate) use self::values::{all_values, encode_values, has_values, with_codec};

@@ -40,7 +40,8 @@ pub(crate) fn all_values(view: &mut dyn View, index: u64) -> Result<BTreeSet<Vec
 /// For each row of these columns, whether the table has a row with the same values in an index or in its primary key. A null is no value.
 /// Types may differ in width and layout.
 pub(crate) fn has_values(engine: &Engine, view: &mut dyn View, target: u64, values: &[ArrayRef]) -> Result<Vec<bool>> {
-    let (encoded, index) = with_codec(view, target, |codec, index| Ok((encode(codec, values)?, index.cloned())))?;
+    let (encoded, index) =
+        with_codec(view, target, |codec, index| Ok((encode_values(codec, values)?, index.cloned())))?;
     let mut found = vec![false; encoded.len()];
     match index {
         None => {
@@ -61,7 +62,7 @@ pub(crate) fn has_values(engine: &Engine, view: &mut dyn View, target: u64, valu
 }
 
 /// The encoded rows; `None` for one with a null, or with a value that the column's type does not have.
-fn encode(codec: &KeyCodec, values: &[ArrayRef]) -> Result<Vec<Option<Vec<u8>>>> {
+pub(crate) fn encode_values(codec: &KeyCodec, values: &[ArrayRef]) -> Result<Vec<Option<Vec<u8>>>> {
     let fields = codec.fields().iter();
     let values = values.iter().zip(fields).map(|(array, field)| cast(array, field.data_type()));
     let values = values.collect::<Result<Vec<_>, _>>()?;

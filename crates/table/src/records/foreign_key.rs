@@ -16,6 +16,64 @@ const REFERRING_PREFIX: &[u8] = b"referring/";
 /// In place of the number of a unique index: the primary key.
 pub(crate) const PRIMARY_KEY: u64 = 0;
 
+/// The action for rows that refer to a row which is deleted, or whose values are changed.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ForeignKeyAction {
+    /// It is an error when the transaction commits, if they still refer to it.
+    #[default]
+    NoAction,
+    /// It is an error at the end of the statement.
+    Restrict,
+    /// They are deleted, or get the new values.
+    Cascade,
+    /// Their columns become null.
+    SetNull,
+}
+
+impl ForeignKeyAction {
+    fn number(self) -> u32 {
+        match self {
+            Self::NoAction => 0,
+            Self::Restrict => 1,
+            Self::Cascade => 2,
+            Self::SetNull => 3,
+        }
+    }
+
+    fn from_number(number: u32) -> Result<Self> {
+        Ok(match number {
+            0 => Self::NoAction,
+            1 => Self::Restrict,
+            2 => Self::Cascade,
+            3 => Self::SetNull,
+            other => return Err(Error::corrupt(format!("a foreign key has the action {other}"))),
+        })
+    }
+}
+
+/// The actions of a foreign key.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ForeignKeyActions {
+    /// When a row to which others refer is deleted.
+    pub on_delete: ForeignKeyAction,
+    /// When values to which others refer are changed.
+    pub on_update: ForeignKeyAction,
+}
+
+impl ForeignKeyActions {
+    /// Actions on a deletion and on a change.
+    pub const fn new(on_delete: ForeignKeyAction, on_update: ForeignKeyAction) -> Self {
+        Self { on_delete, on_update }
+    }
+
+    /// Whether both are errors at the commit, for which nothing is done before.
+    pub(crate) fn are_plain(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// A foreign key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ForeignKey {
@@ -30,6 +88,7 @@ pub(crate) struct ForeignKey {
     pub(crate) referred: u64,
     /// The number of that table's unique index, or [`PRIMARY_KEY`].
     pub(crate) target: u64,
+    pub(crate) actions: ForeignKeyActions,
 }
 
 impl ForeignKey {
@@ -46,19 +105,30 @@ impl ForeignKey {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut record = RecordWriter::default();
         record.bytes(self.name.as_bytes()).u64(self.table).u64(self.index).u32(self.has_own_index.into());
-        record.u64(self.referred).u64(self.target).finish()
+        record.u64(self.referred).u64(self.target);
+        if !self.actions.are_plain() {
+            record.u32(self.actions.on_delete.number()).u32(self.actions.on_update.number());
+        }
+        record.finish()
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut record = RecordReader::new("a foreign key", bytes)?;
-        Ok(Self {
+        let mut key = Self {
             name: record.text()?.to_owned(),
             table: record.u64()?,
             index: record.u64()?,
             has_own_index: record.u32()? != 0,
             referred: record.u64()?,
             target: record.u64()?,
-        })
+            actions: ForeignKeyActions::default(),
+        };
+        // Records without actions end here.
+        if !record.is_at_end() {
+            let mut action = || ForeignKeyAction::from_number(record.u32()?);
+            key.actions = ForeignKeyActions { on_delete: action()?, on_update: action()? };
+        }
+        Ok(key)
     }
 }
 
@@ -85,6 +155,11 @@ impl ForeignKeys {
     /// Whether one of them refers to the primary key of the table.
     pub(crate) fn refer_to_key(&self) -> bool {
         self.referring.iter().any(|key| key.target == PRIMARY_KEY)
+    }
+
+    /// Whether something is done when values of a key or unique index are removed.
+    pub(crate) fn act_on(&self, target: u64) -> bool {
+        self.referring.iter().any(|key| key.target == target && !key.actions.are_plain())
     }
 
     /// The foreign key that needs an index of the table.

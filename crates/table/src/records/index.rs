@@ -151,6 +151,11 @@ impl IndexEntry {
         &self.bytes[..self.values_len]
     }
 
+    /// The encoded key of its row.
+    pub(crate) fn row_key(&self) -> &[u8] {
+        &self.bytes[self.values_len..]
+    }
+
     pub(crate) fn is_bound(&self) -> bool {
         self.is_bound
     }

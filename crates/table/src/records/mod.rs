@@ -21,6 +21,7 @@ pub(crate) use self::change::{Change, ChangeKind};
 pub use self::clock::Clock;
 pub(crate) use self::file_places::{FILE_PLACES, file_place, put_file_place};
 pub(crate) use self::foreign_key::{ForeignKey, ForeignKeys, PRIMARY_KEY};
+pub use self::foreign_key::{ForeignKeyAction, ForeignKeyActions};
 pub use self::history::HistoryRetention;
 pub(crate) use self::index::{Index, IndexEntry, entry_values, row_key};
 pub(crate) use self::layout::{

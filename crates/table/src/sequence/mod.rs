@@ -51,7 +51,7 @@ impl SequenceOptions {
     }
 
     /// The number after another one, if there is one.
-    fn after(&self, number: i64) -> Option<i64> {
+    pub(crate) fn after(&self, number: i64) -> Option<i64> {
         match number.checked_add(self.increment).filter(|next| (self.min..=self.max).contains(next)) {
             None if self.cycle => Some(if self.increment > 0 { self.min } else { self.max }),
             next => next,

@@ -5,9 +5,12 @@
 //! table that is referred to, and a value that was removed and is still absent must not be in a column that refers to it. So tables may be
 //! changed in any order within a transaction.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
+
+use super::foreign_key_actions::apply_actions;
 use super::open_write::OpenWrite;
 use super::touched_values::TouchedValues;
 use crate::error::{Error, Result};
@@ -15,7 +18,7 @@ use crate::read::{all_values, has_values, with_codec};
 use crate::records::{ForeignKey, ForeignKeys, IndexEntry, PRIMARY_KEY};
 
 /// Number of values that are looked up at once.
-const VALUES: usize = 1 << 16;
+pub(super) const VALUES: usize = 1 << 16;
 
 /// The tables that a transaction of the store can change.
 pub(crate) trait WriteTables {
@@ -33,12 +36,16 @@ impl WriteTables for OpenWrite {
         }
         let siblings = self.engine().siblings.clone();
         let siblings = siblings.ok_or_else(|| Error::corrupt("a table outside a database has a foreign key"))?;
-        let mut other = OpenWrite::part(&siblings.engine(number)?, self.clock())?;
+        let mut other = match self.others_mut().remove(&number) {
+            Some(other) => other,
+            None => OpenWrite::part(&siblings.engine(number)?, self.clock())?,
+        };
         other.lend(self.take_own()?);
-        let done = work(&mut other).and_then(|()| other.write_state().map(drop));
+        let done = work(&mut other);
         if let Some(transaction) = other.give_back() {
             self.put_back_own(transaction);
         }
+        self.others_mut().insert(number, other);
         done
     }
 
@@ -51,8 +58,15 @@ impl WriteTables for OpenWrite {
 impl OpenWrite {
     /// Remembers the primary keys of rows that are about to be deleted.
     pub(crate) fn touch_keys<'k>(&mut self, keys: impl Iterator<Item = &'k [u8]>) {
-        if self.foreign_keys().refer_to_key() {
-            self.touched_mut().removed.entry(PRIMARY_KEY).or_default().extend(keys.map(<[u8]>::to_vec));
+        if !self.foreign_keys().refer_to_key() {
+            return;
+        }
+        let acts = self.foreign_keys().act_on(PRIMARY_KEY);
+        for key in keys {
+            if acts {
+                self.touched_mut().remove(PRIMARY_KEY, key.to_vec(), None);
+            }
+            self.touched_mut().removed.entry(PRIMARY_KEY).or_default().insert(key.to_vec());
         }
     }
 
@@ -60,13 +74,20 @@ impl OpenWrite {
     pub(crate) fn touch_entries<'e>(
         &mut self,
         index: u64,
-        removed: impl Iterator<Item = &'e IndexEntry>,
-        added: impl Iterator<Item = &'e IndexEntry>,
+        removed: impl Iterator<Item = &'e IndexEntry> + Clone,
+        added: impl Iterator<Item = &'e IndexEntry> + Clone,
     ) {
         let keys = Arc::clone(self.foreign_keys());
         if keys.own.iter().any(|key| key.index == index) {
-            let values = added.map(|entry| entry.values().to_vec());
+            let values = added.clone().map(|entry| entry.values().to_vec());
             self.touched_mut().put.entry(index).or_default().extend(values);
+        }
+        if keys.act_on(index) {
+            let new: BTreeMap<&[u8], &[u8]> = added.map(|entry| (entry.row_key(), entry.values())).collect();
+            for entry in removed.clone() {
+                let new = new.get(entry.row_key()).map(|values| values.to_vec());
+                self.touched_mut().remove(index, entry.values().to_vec(), new);
+            }
         }
         if keys.referring.iter().any(|key| key.target == index) {
             let values = removed.map(|entry| entry.values().to_vec());
@@ -84,7 +105,12 @@ impl OpenWrite {
     /// Checks the foreign keys of a transaction that changes this table alone.
     pub(crate) fn check_foreign_keys(&mut self) -> Result<()> {
         match self.engine().trees.number() {
-            Some(number) if !self.touched().is_empty() => check_table(self, number),
+            Some(number) if !self.touched().is_empty() => {
+                apply_actions(self, vec![number])?;
+                check_table(self, number)?;
+                let others: Vec<u64> = self.others_mut().keys().copied().collect();
+                others.into_iter().try_for_each(|number| check_table(self, number))
+            }
             _ => Ok(()),
         }
     }
@@ -113,7 +139,7 @@ pub(crate) fn check_table(tables: &mut dyn WriteTables, number: u64) -> Result<(
 
 /// The table of a foreign key in which values have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     Own,
     Referred,
 }
@@ -150,16 +176,32 @@ fn check_some(tables: &mut dyn WriteTables, key: &ForeignKey, side: Side, values
         Ok(())
     })?;
     let is_violation = |(matters, found): (&bool, &bool)| *matters && (*found == (side == Side::Referred));
-    let Some(row) = matters.iter().zip(&found).position(is_violation) else { return Ok(()) };
+    match matters.iter().zip(&found).position(is_violation) {
+        None => Ok(()),
+        Some(row) => Err(violation(tables, key, side, &arrays, row)?),
+    }
+}
+
+/// The error for values of a table, which is the one on this side of a foreign key.
+pub(super) fn violation(
+    tables: &mut dyn WriteTables,
+    key: &ForeignKey,
+    side: Side,
+    arrays: &[ArrayRef],
+    row: usize,
+) -> Result<Error> {
+    let (table, target, other) = match side {
+        Side::Own => (key.table, key.index, key.referred),
+        Side::Referred => (key.referred, key.target, key.table),
+    };
     let mut values = String::new();
     tables.with_table(table, &mut |table| {
-        values = with_codec(&table.view()?, target, |codec, _| Ok(codec.describe(&arrays, row)))?;
+        values = with_codec(&table.view()?, target, |codec, _| Ok(codec.describe(arrays, row)))?;
         Ok(())
     })?;
-    let other_name = tables.table_name(other)?;
-    let name = key.name.clone();
-    Err(match side {
-        Side::Own => Error::NoReferredRow { foreign_key: name, values, table: other_name },
-        Side::Referred => Error::ReferredRow { foreign_key: name, values, table: other_name },
+    let (foreign_key, table) = (key.name.clone(), tables.table_name(other)?);
+    Ok(match side {
+        Side::Own => Error::NoReferredRow { foreign_key, values, table },
+        Side::Referred => Error::ReferredRow { foreign_key, values, table },
     })
 }

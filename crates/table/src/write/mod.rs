@@ -4,6 +4,7 @@ mod bulk;
 mod change_log;
 mod expired_rows;
 mod flushed_rows;
+mod foreign_key_actions;
 mod foreign_keys;
 mod index_change;
 mod merge;
@@ -17,6 +18,7 @@ mod transaction;
 
 pub(crate) use self::expired_rows::ExpiredRows;
 pub(crate) use self::flushed_rows::FlushedRows;
+pub(crate) use self::foreign_key_actions::apply_actions;
 pub(crate) use self::foreign_keys::{WriteTables, check_table};
 pub use self::merge::{MergeCounts, MergeWhen, WhenMatched, WhenNotMatched};
 pub(crate) use self::open_write::{OpenWrite, WriteMark};

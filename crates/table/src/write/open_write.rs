@@ -1,5 +1,6 @@
 //! The open write transaction of a table.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lath_parquet::DeleteMask;
@@ -7,7 +8,7 @@ use lath_store::{Durability, RecordWriter, Tree};
 
 use super::pending_rows::{PendingBatch, PendingRows};
 use super::sorted_files::{NewFile, NewFiles};
-use super::touched_values::TouchedValues;
+use super::touched_values::{RemovedValues, TouchedValues};
 use crate::error::{Error, Result};
 use crate::file::keys_of_rows;
 use crate::records::{
@@ -46,6 +47,8 @@ pub(crate) struct OpenWrite {
     pending: PendingRows,
     /// Files that are removed if the transaction does not commit.
     files: Vec<NewFiles>,
+    /// Other tables that the commit of this one changes by actions of foreign keys.
+    others: BTreeMap<u64, OpenWrite>,
 }
 
 impl OpenWrite {
@@ -101,6 +104,7 @@ impl OpenWrite {
             has_changed: true,
             pending: PendingRows::default(),
             files: Vec::new(),
+            others: BTreeMap::new(),
         })
     }
 
@@ -130,6 +134,7 @@ impl OpenWrite {
             has_changed: false,
             pending: PendingRows::default(),
             files: Vec::new(),
+            others: BTreeMap::new(),
         })
     }
 
@@ -320,6 +325,7 @@ impl OpenWrite {
             manifest: Arc::clone(&self.manifest),
             indexes: Arc::clone(&self.indexes),
             foreign_keys: Arc::clone(&self.foreign_keys),
+            due: Arc::clone(&self.touched.due),
             has_changed: self.has_changed,
             file_count: self.files.len(),
         }
@@ -333,6 +339,7 @@ impl OpenWrite {
         self.manifest = Arc::clone(&mark.manifest);
         self.indexes = Arc::clone(&mark.indexes);
         self.foreign_keys = Arc::clone(&mark.foreign_keys);
+        self.touched.due = Arc::clone(&mark.due);
         self.has_changed = mark.has_changed;
         self.pending = PendingRows::default();
         self.files.truncate(mark.file_count);
@@ -628,6 +635,20 @@ impl OpenWrite {
     pub(crate) fn commit(mut self, durability: Durability) -> Result<()> {
         self.check_foreign_keys()?;
         let has_work = self.write_state()?;
+        let mut others = std::mem::take(&mut self.others);
+        let mut due = Vec::new();
+        for other in others.values_mut() {
+            other.lend(self.take_own()?);
+            let is_due = other.write_state();
+            if let Some(transaction) = other.give_back() {
+                self.put_back_own(transaction);
+            }
+            if is_due? {
+                due.push(Arc::clone(&other.engine));
+            }
+            self.has_changed |= other.has_changed;
+            other.keep_files();
+        }
         let Self { transaction: StoreTransaction::Own(mut transaction), engine, has_changed, mut files, .. } = self
         else {
             return Err(Error::PartOfTransaction);
@@ -640,7 +661,13 @@ impl OpenWrite {
         if has_work {
             engine.signal.notify();
         }
+        due.iter().for_each(|engine| engine.signal.notify());
         Ok(())
+    }
+
+    /// Other tables that the commit of this one changes, by their numbers.
+    pub(crate) fn others_mut(&mut self) -> &mut BTreeMap<u64, Self> {
+        &mut self.others
     }
 
     /// Writes the state, if anything has changed. Returns whether there is work for the background thread.
@@ -720,6 +747,7 @@ pub(crate) struct WriteMark {
     manifest: Arc<Manifest>,
     indexes: Arc<Vec<Index>>,
     foreign_keys: Arc<ForeignKeys>,
+    due: Arc<BTreeMap<u64, RemovedValues>>,
     has_changed: bool,
     file_count: usize,
 }

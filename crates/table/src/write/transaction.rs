@@ -324,7 +324,7 @@ impl Transaction {
 
 impl SortedKeys {
     /// The first given row whose key an earlier one has.
-    fn first_duplicate(&self) -> Option<usize> {
+    pub(super) fn first_duplicate(&self) -> Option<usize> {
         let mut seen = HashSet::new();
         self.places().iter().position(|&place| !seen.insert(place))
     }

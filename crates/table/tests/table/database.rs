@@ -481,3 +481,89 @@ fn tables_are_renamed_and_replaced_in_one_commit() {
     assert!(matches!(database.table(&new_name), Err(Error::NoSuchTable { .. })));
     assert_eq!(database.table("u").unwrap().count().unwrap(), 1);
 }
+
+fn folders(path: &std::path::Path) -> Vec<String> {
+    let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.file_type().unwrap().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_table_of_a_transaction_that_is_undone_leaves_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    // Rows become files at once.
+    let options = || TableOptions::new().background(false).bulk_rows(1);
+    let database = Database::create(folder.path(), options()).unwrap();
+    let by_key: [&str; 0] = [];
+    let rows = batch([(1, 1), (2, 2)]);
+
+    let mut transaction = database.begin().unwrap();
+    let table = transaction.create_table("a", &rows.schema(), &["id"], &by_key, &[]).unwrap();
+    table.insert(&rows).unwrap();
+    let seen = transaction.snapshot().unwrap();
+    assert_eq!(seen.table("a").unwrap().count().unwrap(), 2);
+    let savepoint = transaction.savepoint().unwrap();
+    transaction.create_table("b", &rows.schema(), &["id"], &by_key, &[]).unwrap();
+    assert_eq!(folders(folder.path()).len(), 2);
+    transaction.rollback(&savepoint).unwrap();
+    assert!(matches!(transaction.table("b"), Err(Error::NoSuchTable { .. })));
+    assert_eq!(folders(folder.path()).len(), 1);
+    drop((transaction, seen));
+    assert_eq!(folders(folder.path()), [""; 0]);
+    assert!(database.table_names().unwrap().is_empty());
+
+    // The next one has another folder, and stays.
+    let mut transaction = database.begin().unwrap();
+    transaction.create_table("a", &rows.schema(), &["id"], &by_key, &[]).unwrap().insert(&rows).unwrap();
+    transaction.create_table("gone", &rows.schema(), &["id"], &by_key, &[]).unwrap();
+    transaction.drop_table("gone").unwrap();
+    transaction.commit().unwrap();
+    assert_eq!(database.table("a").unwrap().count().unwrap(), 2);
+    let kept = folders(folder.path());
+    assert_eq!(kept.len(), 1, "{kept:?}");
+
+    // A process that is killed before it commits may leave a folder.
+    drop(database);
+    let left = folder.path().join("table-000077");
+    std::fs::create_dir_all(left.join("_data")).unwrap();
+    std::fs::write(left.join("_data").join("1.pq"), "rows").unwrap();
+    std::fs::create_dir_all(folder.path().join("table-of-mine")).unwrap();
+    let database = Database::open(folder.path(), options()).unwrap();
+    let mut expected = kept.clone();
+    expected.push("table-of-mine".to_owned());
+    assert_eq!(folders(folder.path()), expected);
+    assert_eq!(database.table("a").unwrap().count().unwrap(), 2);
+}
+
+#[test]
+fn a_dropped_table_comes_back_with_its_changes_when_a_savepoint_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::create(folder.path(), options()).unwrap();
+    create(&database, "a");
+    create(&database, "b");
+    database.table("a").unwrap().upsert(&batch([(1, 1)])).unwrap();
+    let mut transaction = database.begin().unwrap();
+    transaction.table("a").unwrap().upsert(&batch([(2, 2)])).unwrap();
+    transaction.table("a").unwrap().create_index("i", &["id"], false).unwrap();
+    let savepoint = transaction.savepoint().unwrap();
+    transaction.table("a").unwrap().upsert(&batch([(3, 3)])).unwrap();
+    transaction.table("a").unwrap().drop_index("i").unwrap();
+    transaction.drop_table("a").unwrap();
+    transaction.rename_table("b", "a").unwrap();
+    let inner = transaction.savepoint().unwrap();
+    assert_eq!(transaction.table("a").unwrap().count().unwrap(), 0);
+    transaction.rollback(&inner).unwrap();
+    assert!(matches!(transaction.table("b"), Err(Error::NoSuchTable { .. })));
+    transaction.rollback(&savepoint).unwrap();
+    assert_eq!(transaction.table("a").unwrap().count().unwrap(), 2);
+    assert_eq!(transaction.table("b").unwrap().count().unwrap(), 0);
+    transaction.commit().unwrap();
+    let table = database.table("a").unwrap();
+    assert_eq!(table.count().unwrap(), 2);
+    assert_eq!(table.snapshot().unwrap().indexes().len(), 1);
+    assert!(table.check().unwrap().problems.is_empty());
+}

@@ -403,3 +403,49 @@ fn random_transactions_keep_what_a_model_keeps() {
         }
     }
 }
+
+#[test]
+fn actions_follow_deletions_and_changes_from_every_call() {
+    use lath_table::{ForeignKeyAction, ForeignKeyActions};
+
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::create(folder.path(), options()).unwrap();
+    let parents = database.create_table("customers", &customers(&[]).schema(), &["id"]).unwrap();
+    let children = database.create_table("orders", &orders(&[]).schema(), &["id"]).unwrap();
+    let actions = ForeignKeyActions::new(ForeignKeyAction::Cascade, ForeignKeyAction::SetNull);
+    let mut transaction = database.begin().unwrap();
+    transaction.add_foreign_key("orders", "by_customer", &["customer"], "customers", &["id"], actions).unwrap();
+    transaction.commit().unwrap();
+    parents.insert(&customers(&[(1, "a"), (2, "b"), (3, "c")])).unwrap();
+    children.insert(&orders(&[(10, Some(1)), (11, Some(1)), (20, Some(2)), (30, Some(3))])).unwrap();
+    children.flush().unwrap();
+
+    // A call of the table, and a condition.
+    parents.delete([1]).unwrap();
+    assert_eq!(children.count().unwrap(), 2);
+    parents.delete_where(&Predicate::parse("id = 2").unwrap()).unwrap();
+    assert_eq!(children.count().unwrap(), 1);
+
+    // Rows that are told to move are changed, not deleted.
+    let mut transaction = database.begin().unwrap();
+    let part = transaction.table("customers").unwrap();
+    let old = customers(&[(3, "c")]).project(&[0]).unwrap();
+    part.move_rows(&old, &customers(&[(4, "c")])).unwrap();
+    part.delete(old).unwrap();
+    part.insert(&customers(&[(4, "c")])).unwrap();
+    transaction.apply_actions().unwrap();
+    assert_eq!(transaction.table("orders").unwrap().count().unwrap(), 1);
+    transaction.commit().unwrap();
+    let found = children.get(30).unwrap().unwrap();
+    assert!(found.column(1).is_null(0));
+
+    // They are kept with the database.
+    let kept = children.snapshot().unwrap().foreign_keys().unwrap();
+    assert_eq!(kept[0].actions, actions);
+    drop((parents, children, database));
+    let database = Database::open(folder.path(), options()).unwrap();
+    assert_eq!(database.table("orders").unwrap().snapshot().unwrap().foreign_keys().unwrap(), kept);
+    for name in ["customers", "orders"] {
+        assert!(database.table(name).unwrap().check().unwrap().problems.is_empty());
+    }
+}
