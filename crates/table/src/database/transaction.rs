@@ -39,7 +39,7 @@ pub struct DatabaseTransaction {
 #[derive(Debug)]
 pub struct DatabaseSavepoint {
     store: lath_store::Savepoint,
-    /// Of the tables that the transaction had used, and whether they were dropped.
+    /// The state of each table that the transaction had used, and whether it was dropped.
     marks: BTreeMap<u64, (WriteMark, bool)>,
     has_defined: bool,
 }
