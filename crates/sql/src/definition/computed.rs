@@ -25,7 +25,7 @@ use crate::error::table_work;
 use crate::grammar::parse;
 use crate::keyed::KeyedTable;
 use crate::refusal::is_auto_increment;
-use crate::transaction::StatementTransaction;
+use crate::transaction::{StatementTransaction, Step};
 
 /// The columns of a statement whose values the table gives.
 #[derive(Debug, Default)]
@@ -204,7 +204,7 @@ impl Definitions<'_> {
         metadata.insert(GENERATED_KEY.to_owned(), text);
         let field = field.with_nullable(true).with_metadata(metadata);
         let transaction = StatementTransaction::begin(self.tables.transaction(), self.database()?).await?;
-        self.change_table(table, move |table| table.add_column(&field, None)).await?;
+        self.change_table_by(Step::First, table, move |table| table.add_column(&field, None)).await?;
         self.rewrite_rows(table.name()).await?;
         if !is_nullable {
             self.change_table(table, move |table| table.set_nullable(&name, false)).await?;

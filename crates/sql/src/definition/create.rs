@@ -26,7 +26,7 @@ use crate::change::insert_into;
 use crate::dialect::normal;
 use crate::error::table_work;
 use crate::keyed::{COLUMN_DEFAULT, ROW_COLUMN, row_column};
-use crate::transaction::ChangesInSteps;
+use crate::transaction::{ChangesInSteps, Step};
 
 /// The indices of the primary key's columns.
 pub(super) fn primary_key(constraints: &Constraints) -> Option<&[usize]> {
@@ -286,7 +286,10 @@ impl Definitions<'_> {
             let database = self.database()?;
             table_work(move || table.create_in_bucket(&database)).await?;
         } else {
-            self.change_database(move |transaction| table.create(transaction)).await?;
+            let step = if name == own_name { Step::Last } else { Step::First };
+            let database = self.database()?;
+            let create = move |transaction: &mut DatabaseTransaction| table.create(transaction);
+            self.tables.transaction().change_database(database, step, create).await?;
         }
         let done = self.complete(&own_name, &name, replaced, foreign_keys, computed, query).await;
         match done {

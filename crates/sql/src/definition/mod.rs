@@ -35,7 +35,7 @@ use crate::dialect::normal;
 use crate::files::Catalogs;
 use crate::keyed::{KeyedTable, SessionTables};
 use crate::stop::{CommitPoint, stopped};
-use crate::transaction::not_undone;
+use crate::transaction::{Step, not_undone};
 
 /// Runs statements that define tables.
 #[derive(Debug, Clone, Copy)]
@@ -175,11 +175,21 @@ impl Definitions<'_> {
         table: &KeyedTable,
         change: impl FnOnce(&mut Transaction) -> lath_table::Result<()> + Send + 'static,
     ) -> Result<()> {
+        self.change_table_by(Step::Last, table, change).await
+    }
+
+    /// [`change_table`](Self::change_table) as a step of a statement.
+    async fn change_table_by(
+        &self,
+        step: Step,
+        table: &KeyedTable,
+        change: impl FnOnce(&mut Transaction) -> lath_table::Result<()> + Send + 'static,
+    ) -> Result<()> {
         let is_in_database = table.transaction().is_some();
         if !is_in_database {
             self.check_is_undoable("a change of the columns of an attached table")?;
         }
-        self.tables.transaction().change_table(table.name(), table.table(), is_in_database, change).await
+        self.tables.transaction().change_table(table.name(), table.table(), is_in_database, step, change).await
     }
 
     /// Changes the definitions of the database: as part of the open transaction, or as a commit.
@@ -187,7 +197,7 @@ impl Definitions<'_> {
         &self,
         change: impl FnOnce(&mut DatabaseTransaction) -> lath_table::Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.tables.transaction().change_database(self.database()?, change).await
+        self.tables.transaction().change_database(self.database()?, Step::Last, change).await
     }
 
     /// A table of the database, whether or not another one of the session has its name.

@@ -10,13 +10,23 @@ use super::open::{CurrentTransaction, OpenTransaction};
 use crate::error::{blocking, table_error};
 use crate::stop::{CommitPoint, stopped};
 
+/// A step of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Others follow, and the statement can still be stopped.
+    First,
+    Last,
+}
+
 impl CurrentTransaction {
-    /// Changes the definition of a table, which is a table of the session's database if it `is_in_database`.
+    /// Changes the definition of a table, which is a table of the session's database if it `is_in_database`. If this is the statement's last step,
+    /// it cannot be stopped from the end of `change` on.
     pub(crate) async fn change_table(
         self: &Arc<Self>,
         name: &str,
         table: &Table,
         is_in_database: bool,
+        step: Step,
         change: impl FnOnce(&mut Transaction) -> lath_table::Result<()> + Send + 'static,
     ) -> Result<()> {
         let open = self.open().filter(|_| is_in_database);
@@ -25,7 +35,7 @@ impl CurrentTransaction {
             Some(open) => {
                 let mut changes = open.change()?;
                 change(changes.table(&name)?).map_err(table_error)?;
-                if !point.pass() {
+                if step == Step::Last && !point.pass() {
                     return stopped();
                 }
                 changes.finish()
@@ -33,7 +43,7 @@ impl CurrentTransaction {
             None => {
                 let mut transaction = table.begin().map_err(table_error)?;
                 change(&mut transaction).map_err(table_error)?;
-                if !point.pass() {
+                if step == Step::Last && !point.pass() {
                     return stopped();
                 }
                 transaction.commit_with(Durability::Sync).map_err(table_error)
@@ -46,6 +56,7 @@ impl CurrentTransaction {
     pub(crate) async fn change_database<T: Send + 'static>(
         self: &Arc<Self>,
         database: Database,
+        step: Step,
         change: impl FnOnce(&mut DatabaseTransaction) -> lath_table::Result<T> + Send + 'static,
     ) -> Result<T> {
         let (open, point) = (self.open(), CommitPoint::current());
@@ -53,7 +64,7 @@ impl CurrentTransaction {
             Some(open) => {
                 let mut changes = open.change()?;
                 let changed = change(changes.all()?).map_err(table_error)?;
-                if !point.pass() {
+                if step == Step::Last && !point.pass() {
                     return stopped();
                 }
                 changes.finish().map(|()| changed)
@@ -61,7 +72,7 @@ impl CurrentTransaction {
             None => {
                 let mut transaction = database.begin().map_err(table_error)?;
                 let changed = change(&mut transaction).map_err(table_error)?;
-                if !point.pass() {
+                if step == Step::Last && !point.pass() {
                     return stopped();
                 }
                 transaction.commit_with(Durability::Sync).map_err(table_error).map(|()| changed)

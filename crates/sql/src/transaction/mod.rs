@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::ast::{ObjectType, Statement as SqlStatement, Tra
 use lath_table::{Database, TableOptions};
 use tokio::sync::oneshot;
 
-pub(crate) use self::definition::{ChangesInSteps, StatementTransaction};
+pub(crate) use self::definition::{ChangesInSteps, StatementTransaction, Step};
 pub(crate) use self::open::{CurrentTransaction, OpenTransaction, StatementChanges, View};
 use crate::dialect::normal;
 use crate::error::blocking;

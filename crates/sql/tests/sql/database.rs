@@ -448,6 +448,10 @@ fn a_statement_is_either_stopped_or_done() {
         let is_done = ran(&format!("ALTER TABLE t ADD COLUMN c{round} BIGINT"), delay);
         let columns = session.columns("t").unwrap();
         assert_eq!(columns.column_with_name(&format!("c{round}")).is_some(), is_done, "round {round}");
+        let is_done = ran(&format!("CREATE INDEX i{round} ON t (c0)"), delay);
+        assert_eq!(session.run(&format!("DROP INDEX i{round}")).is_ok(), is_done, "round {round}");
+        let is_done = ran(&format!("CREATE TABLE u{round} AS SELECT id FROM t"), delay);
+        assert_eq!(session.run(&format!("DROP TABLE u{round}")).is_ok(), is_done, "round {round}");
         session.run("BEGIN").unwrap();
         session.run(&format!("INSERT INTO t (id) VALUES ({})", first + 500)).unwrap().for_each(drop);
         match ran("COMMIT", delay) {

@@ -5,7 +5,7 @@ use arrow_array::types::{
     Date32Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_cast::cast;
 use arrow_cast::display::array_value_to_string;
 use arrow_row::{RowConverter, Rows, SortField};
@@ -149,7 +149,19 @@ pub(crate) fn decode_rows<'r>(
 ) -> Result<Vec<ArrayRef>> {
     let parser = converter.parser();
     let arrays = converter.convert_rows(rows.into_iter().map(|row| parser.parse(row)))?;
-    arrays.into_iter().zip(fields).map(|(array, field)| as_type(array, field.data_type())).collect()
+    arrays.into_iter().zip(fields).map(|(array, field)| as_type(with_zero_nulls(array)?, field.data_type())).collect()
+}
+
+/// Timestamps with zero in place of nulls: the converter leaves the least number there, at which functions that compute all slots overflow.
+fn with_zero_nulls(array: ArrayRef) -> Result<ArrayRef> {
+    let Some(nulls) = array.nulls().filter(|_| matches!(array.data_type(), DataType::Timestamp(..))) else {
+        return Ok(array);
+    };
+    let numbers = cast(&array, &DataType::Int64)?;
+    let numbers = numbers.as_primitive::<Int64Type>().values();
+    let zeroed = numbers.iter().zip(nulls).map(|(&number, is_valid)| if is_valid { number } else { 0 });
+    let zeroed = Int64Array::new(zeroed.collect(), Some(nulls.clone()));
+    Ok(cast(&zeroed, array.data_type())?)
 }
 
 /// The array as one of this type, which differs in layout at most.
