@@ -1,12 +1,8 @@
 //! Columns whose values SQL gives: the keys of their metadata, and the check that nothing else puts rows with other values.
 
 use crate::error::{Error, Result};
-use crate::row::TableSchema;
+use crate::row::{GENERATED_KEY, TableSchema};
 use crate::write::Transaction;
-
-/// The metadata key of a column that is generated from others, by an expression of SQL. Only SQL can evaluate it, so other programs cannot put
-/// rows of the table, and exports leave the key out.
-pub const GENERATED_KEY: &str = "lath:generated";
 
 /// The metadata key of a column whose values are numbers of a sequence. Exports leave it out.
 pub const IDENTITY_KEY: &str = "lath:identity";

@@ -41,7 +41,7 @@ mod view;
 mod write;
 
 pub use change_retention::ChangeRetention;
-pub use computed::{GENERATED_KEY, IDENTITY_KEY};
+pub use computed::IDENTITY_KEY;
 pub use constraint::ForeignKeyInfo;
 pub use consumers::{Consumer, ConsumerOptions, Follower};
 pub use database::Database;
@@ -73,6 +73,7 @@ pub use records::{
 };
 pub use repair::RepairReport;
 pub use row::Constraint;
+pub use row::GENERATED_KEY;
 pub use row::TimeToLive;
 pub use row::conform_batch;
 pub use row::key::{Key, KeyColumns, KeyValue, Keys};

@@ -134,7 +134,7 @@ impl ScalarUDFImpl for SetValue {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let (names, numbers) = (arrays[0].as_string::<i32>(), arrays[1].as_primitive::<Int64Type>());
-        let given = arrays.get(2).map(|given| given.as_boolean());
+        let given = arrays.get(2).map(AsArray::as_boolean);
         let mut set = Vec::with_capacity(names.len());
         for row in 0..names.len() {
             let is_null = names.is_null(row) || numbers.is_null(row) || given.is_some_and(|given| given.is_null(row));

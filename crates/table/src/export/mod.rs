@@ -9,10 +9,11 @@ use arrow_array::RecordBatch;
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 use lath_writer::{AtomicFiles, ParquetWriter, UncommittedFiles};
 
-use crate::computed::{GENERATED_KEY, IDENTITY_KEY};
+use crate::computed::IDENTITY_KEY;
 use crate::error::{Error, Result};
 use crate::file::entries;
 use crate::read::{RangeScan, Snapshot};
+use crate::row::GENERATED_KEY;
 use crate::row::key::KeyRange;
 
 pub use self::files::ExportedWithDeletes;

@@ -28,6 +28,7 @@ pub(crate) use self::constraints::{Check, Constraints, too_long};
 pub(crate) use self::field_ids::{field_id, nested_ids, new_nested_ids, with_id};
 pub(crate) use self::key_codec::{KeyCodec, MAX_KEY_LEN, as_type};
 pub(crate) use self::row_order::{RowOrder, cluster_ids, is_same_order};
+pub use self::schema::GENERATED_KEY;
 pub(crate) use self::schema::{BATCH_ROWS, ConformedRows, ROW_NUMBER, SchemaParts, TableSchema, batch};
 pub(crate) use self::slice_bytes::slice_bytes;
 pub(crate) use self::stored_rows::StoredRows;

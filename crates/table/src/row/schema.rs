@@ -27,6 +27,10 @@ use crate::error::{Error, Result};
 /// The name of the column with row numbers in scans of files. No column of a table is called so.
 pub(crate) const ROW_NUMBER: &str = "__lath_row_number";
 
+/// The metadata key of a column that is generated from others, by an expression of SQL. Only SQL can evaluate it, so other programs cannot put
+/// rows of the table, and exports leave the key out.
+pub const GENERATED_KEY: &str = "lath:generated";
+
 /// Maximum number of rows of a batch.
 pub(crate) const BATCH_ROWS: usize = 8192;
 

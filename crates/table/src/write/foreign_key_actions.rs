@@ -15,11 +15,10 @@ use super::foreign_keys::{Side, VALUES, WriteTables, violation};
 use super::open_write::OpenWrite;
 use super::touched_values::RemovedValues;
 use super::transaction::Transaction;
-use crate::computed::GENERATED_KEY;
 use crate::error::{Error, Result};
 use crate::read::{SortedKeys, contains_many, encode_values, get_many, with_codec};
 use crate::records::{ForeignKey, ForeignKeyAction, row_key};
-use crate::row::{ByteList, KeyCodec, MAX_KEY_LEN};
+use crate::row::{ByteList, GENERATED_KEY, KeyCodec, MAX_KEY_LEN};
 use crate::view::View;
 
 /// Number of rows that are changed at once.

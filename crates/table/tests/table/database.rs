@@ -482,7 +482,7 @@ fn tables_are_renamed_and_replaced_in_one_commit() {
     assert_eq!(database.table("u").unwrap().count().unwrap(), 1);
 }
 
-fn folders(path: &std::path::Path) -> Vec<String> {
+fn folders(path: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
     let mut names: Vec<String> = entries
         .filter(|entry| entry.file_type().unwrap().is_dir())
