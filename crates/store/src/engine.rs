@@ -28,7 +28,7 @@ pub(crate) struct Engine {
     /// Set if other processes may write while this one has the store open.
     pub(crate) process_lock: Option<ProcessLock>,
     pub(crate) watcher: OnceLock<Watcher>,
-    writer_lock: WriterLock,
+    writer_lock: WriterLock<Box<State>>,
     is_poisoned: AtomicBool,
     /// Why nothing more is written, if not because a write failed.
     replaced: OnceLock<Error>,

@@ -3,7 +3,10 @@
 mod removed_subtrees;
 mod signal;
 mod state;
+mod sync;
 mod writer_lock;
+#[cfg(all(test, feature = "loom"))]
+mod writer_lock_model;
 
 pub(crate) use self::removed_subtrees::RemovedSubtrees;
 pub(crate) use self::signal::{DueWork, Signal};

@@ -13,3 +13,4 @@ mod processes;
 mod replaced;
 #[cfg(unix)]
 mod replay;
+mod speed;
