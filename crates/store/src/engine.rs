@@ -11,7 +11,7 @@ use crate::log::Log;
 use crate::options::Options;
 use crate::process_lock::{ProcessLock, Watcher};
 use crate::readers::Readers;
-use crate::writer::{Signal, State, WriterLock};
+use crate::writer::{Signal, State, TreeLocks, WriterLock};
 
 /// An open store. Other modules implement its operations.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct Engine {
     pub(crate) process_lock: Option<ProcessLock>,
     pub(crate) watcher: OnceLock<Watcher>,
     writer_lock: WriterLock<Box<State>>,
+    /// The trees that transactions have for themselves.
+    pub(crate) tree_locks: Arc<TreeLocks>,
     is_poisoned: AtomicBool,
     /// Why nothing more is written, if not because a write failed.
     replaced: OnceLock<Error>,
@@ -59,6 +61,7 @@ impl Engine {
             process_lock: None,
             watcher: OnceLock::new(),
             writer_lock: WriterLock::default(),
+            tree_locks: Arc::default(),
             is_poisoned: AtomicBool::new(false),
             replaced: OnceLock::new(),
             checkpoints: Mutex::new(checkpoint),

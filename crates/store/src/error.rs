@@ -45,6 +45,19 @@ pub enum Error {
         /// The number of the other process, as the operating system counts; 0 if unknown.
         process: u32,
     },
+    /// Since an [`OptimisticTransaction`](crate::OptimisticTransaction) began, another one has changed what it has read, so it was not committed:
+    /// run it again. [`Store::transact`](crate::Store::transact) does so.
+    Conflict {
+        /// The tree that was changed.
+        tree: String,
+        /// A key that was put, replaced or removed. `None` if the tree was created or dropped.
+        key: Option<Vec<u8>>,
+    },
+    /// Another transaction has this tree, or waits for it ([`Store::try_begin_on`](crate::Store::try_begin_on)).
+    TreeBusy {
+        /// The name of the tree.
+        tree: String,
+    },
     /// A file of the store was removed while the store was open, or another file has taken its place.
     Replaced {
         /// The name of the file.
@@ -105,6 +118,18 @@ impl fmt::Display for Error {
             }
             Self::BusyTimeout { waited, process } => {
                 write!(f, "process {process} has kept the store locked for more than {waited:?}: try again later")
+            }
+            Self::Conflict { tree, key: Some(key) } => write!(
+                f,
+                "key \"{}\" of tree {tree:?} was changed by another transaction since this one began: run it again",
+                key.escape_ascii()
+            ),
+            Self::Conflict { tree, key: None } => write!(
+                f,
+                "tree {tree:?} was created or dropped by another transaction since this one began: run it again"
+            ),
+            Self::TreeBusy { tree } => {
+                write!(f, "another transaction has tree {tree:?}, or waits for it: try again later")
             }
             Self::Replaced { path } => write!(
                 f,

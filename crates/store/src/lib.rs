@@ -36,6 +36,7 @@ mod idle_view;
 mod inspect;
 mod log;
 mod node;
+mod optimistic;
 mod options;
 mod pending;
 mod process_lock;
@@ -62,6 +63,9 @@ pub use error::{Error, Result};
 pub use inspect::{CheckReport, Problem};
 pub use inspect::{HeldSpace, Holder, Stats};
 pub use inspect::{StoreUser, store_users};
+pub use optimistic::{
+    Isolation, OptimisticCursor, OptimisticRange, OptimisticTransaction, OptimisticTree, OptimisticTreeMut,
+};
 pub use options::{Durability, Options};
 pub use records::{RecordError, RecordReader, RecordWriter};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]

@@ -106,8 +106,8 @@ impl Snapshot {
         now: Tree<'_>,
         each: impl FnMut(&[u8], Option<&[u8]>, Option<&[u8]>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let earlier = self.tree(name)?.unwrap_or_else(|| Tree::new(&self.engine.arena, Word::NONE));
-        now.for_each_change(earlier, self.root.generation, each)
+        let earlier = self.tree(name)?.unwrap_or_else(|| Tree::empty(&self.engine.arena));
+        now.for_each_change(earlier, self.root.generation, (b"", None), each)
     }
 
     /// Returns the names of all trees, in ascending order.

@@ -7,7 +7,8 @@ use crate::arena::Arena;
 use crate::error::Result;
 use crate::extent::Generation;
 use crate::node::Word;
-use crate::trie::{self, changed, count, find, warm};
+use crate::trie::changed::{self, Gap, Gaps};
+use crate::trie::{self, count, find, warm};
 
 /// A key and its value.
 pub type Entry<'a> = (Vec<u8>, &'a [u8]);
@@ -25,6 +26,11 @@ pub struct Tree<'a> {
 impl<'a> Tree<'a> {
     pub(crate) fn new(arena: &'a Arena, root: Word) -> Self {
         Self { arena, root }
+    }
+
+    /// A tree without keys.
+    pub(crate) fn empty(arena: &'a Arena) -> Self {
+        Self { arena, root: Word::NONE }
     }
 
     /// Returns the value of `key`.
@@ -158,16 +164,7 @@ impl<'a> Tree<'a> {
 
     /// Iterates over the keys in a range and their values. The iterator is double-ended.
     pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Range<'a> {
-        let start = match range.start_bound() {
-            Bound::Unbounded => Vec::new(),
-            Bound::Included(key) => key.as_ref().to_vec(),
-            Bound::Excluded(key) => successor(key.as_ref()),
-        };
-        let end = match range.end_bound() {
-            Bound::Unbounded => None,
-            Bound::Excluded(key) => Some(key.as_ref().to_vec()),
-            Bound::Included(key) => Some(successor(key.as_ref())),
-        };
+        let (start, end) = half_open(range);
         Range { tree: *self, start, end, front: None, back: None, is_done: false }
     }
 
@@ -199,24 +196,19 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Calls `each` as [`Snapshot::for_each_change`](crate::Snapshot::for_each_change) does. `earlier` is the tree as it was at the commit of the
-    /// generation `since`.
+    /// Calls `each` as [`Snapshot::for_each_change`](crate::Snapshot::for_each_change) does, for the keys from `low` up to but not including
+    /// `high`. `earlier` is the tree as it was at the commit of the generation `since`.
     pub(crate) fn for_each_change<E: From<crate::Error>>(
         &self,
         earlier: Tree<'_>,
         since: Generation,
+        (low, high): (&[u8], Option<&[u8]>),
         mut each: impl FnMut(&[u8], Option<&[u8]>, Option<&[u8]>) -> Result<(), E>,
     ) -> Result<(), E> {
         let (mut old, mut new) = (earlier.cursor(), self.cursor());
-        for (low, high) in changed::gaps(self.arena, self.root, since)? {
-            let (mut has_old, mut has_new) = match &low {
-                Some(low) => (old.upper_bound(low)?, new.upper_bound(low)?),
-                None => {
-                    old.seek_to_start();
-                    new.seek_to_start();
-                    (old.next()?, new.next()?)
-                }
-            };
+        let mut gaps = Gaps::new(self.arena, self.root, since, low, high)?;
+        while let Some(Gap { low, high }) = gaps.next()? {
+            let (mut has_old, mut has_new) = (old.move_to(&low)?, new.move_to(&low)?);
             let is_within = |key: &[u8]| high.as_ref().is_none_or(|high| key < &high[..]);
             loop {
                 let before = old.key().filter(|key| has_old && is_within(key));
@@ -244,6 +236,49 @@ impl<'a> Tree<'a> {
         }
         Ok(())
     }
+
+    /// Returns the first key from `low` up to but not including `high` whose value is not as in `earlier`, the tree as it was at the commit of
+    /// the generation `since`.
+    pub(crate) fn first_change(
+        &self,
+        earlier: Tree<'_>,
+        since: Generation,
+        (low, high): (&[u8], Option<&[u8]>),
+    ) -> Result<Option<Vec<u8>>> {
+        /// Ends the search.
+        enum Stop {
+            Change(Vec<u8>),
+            Error(crate::Error),
+        }
+
+        impl From<crate::Error> for Stop {
+            fn from(error: crate::Error) -> Self {
+                Self::Error(error)
+            }
+        }
+
+        if self.root == earlier.root {
+            return Ok(None);
+        }
+        if high.and_then(<[u8]>::split_last) == Some((&0, low)) {
+            // A single key.
+            let is_same = same_value(earlier.get(low)?, self.get(low)?);
+            return Ok((!is_same).then(|| low.to_vec()));
+        }
+        match self.for_each_change(earlier, since, (low, high), |key, _, _| Err(Stop::Change(key.to_vec()))) {
+            Ok(()) => Ok(None),
+            Err(Stop::Change(key)) => Ok(Some(key)),
+            Err(Stop::Error(error)) => Err(error),
+        }
+    }
+}
+
+/// Whether two values are the same. The same bytes of the store are not compared.
+fn same_value(a: Option<&[u8]>, b: Option<&[u8]>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => std::ptr::eq(a, b) || a == b,
+        (a, b) => a.is_none() && b.is_none(),
+    }
 }
 
 /// Returns the range of the keys that begin with `prefix`, for [`Tree::range`] and [`Tree::count`].
@@ -261,8 +296,23 @@ pub fn prefix_range(prefix: &[u8]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
     (Bound::Included(prefix.to_vec()), end)
 }
 
+/// A range as its first key and the key before which it ends, if any.
+pub(crate) fn half_open<K: AsRef<[u8]>>(range: impl RangeBounds<K>) -> (Vec<u8>, Option<Vec<u8>>) {
+    let start = match range.start_bound() {
+        Bound::Unbounded => Vec::new(),
+        Bound::Included(key) => key.as_ref().to_vec(),
+        Bound::Excluded(key) => successor(key.as_ref()),
+    };
+    let end = match range.end_bound() {
+        Bound::Unbounded => None,
+        Bound::Excluded(key) => Some(key.as_ref().to_vec()),
+        Bound::Included(key) => Some(successor(key.as_ref())),
+    };
+    (start, end)
+}
+
 /// The first key that is greater than `key`.
-fn successor(key: &[u8]) -> Vec<u8> {
+pub(crate) fn successor(key: &[u8]) -> Vec<u8> {
     let mut successor = Vec::with_capacity(key.len() + 1);
     successor.extend_from_slice(key);
     successor.push(0);
@@ -318,6 +368,18 @@ impl<'a> Cursor<'a> {
     pub fn upper_bound(&mut self, key: &[u8]) -> Result<bool> {
         self.inner.seek(key)?;
         if self.inner.key() == Some(key) { self.inner.next() } else { Ok(self.inner.key().is_some()) }
+    }
+
+    /// Moves to the first key of a range that begins with this bound, and returns whether there is one.
+    fn move_to(&mut self, low: &Bound<Vec<u8>>) -> Result<bool> {
+        match low {
+            Bound::Included(key) => self.lower_bound(key),
+            Bound::Excluded(key) => self.upper_bound(key),
+            Bound::Unbounded => {
+                self.seek_to_start();
+                self.next()
+            }
+        }
     }
 
     /// Moves to the key with `rank` keys before it, and returns whether there is one.

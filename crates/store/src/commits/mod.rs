@@ -8,4 +8,4 @@ mod removed_subtrees;
 
 pub(crate) use self::background::Background;
 pub(crate) use self::checkpoint::{MIN_UNITS, PAGE_UNITS};
-pub(crate) use self::commit::OpenTree;
+pub(crate) use self::commit::{OpenTree, UnfinishedCommit};

@@ -5,7 +5,7 @@ mod tree;
 use std::sync::Arc;
 
 pub use self::tree::TreeMut;
-use crate::commits::OpenTree;
+use crate::commits::{OpenTree, UnfinishedCommit};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::Generation;
@@ -25,9 +25,10 @@ use crate::writer::{NamedChange, State, walk_since};
 /// A state of a transaction that [`Transaction::rollback`] returns to.
 #[derive(Debug)]
 pub struct Savepoint {
-    transaction: Generation,
-    index: usize,
-    id: u64,
+    /// The generation of the transaction, or the number of an optimistic one.
+    pub(crate) transaction: u64,
+    pub(crate) index: usize,
+    pub(crate) id: u64,
 }
 
 #[derive(Debug)]
@@ -40,6 +41,21 @@ struct Mark {
     named: usize,
     retired: RetiredLengths,
     operations: OperationsMark,
+}
+
+/// The changes of a transaction that others see, and that may not be as durable as requested yet.
+#[derive(Debug)]
+pub(crate) struct PublishedTransaction {
+    engine: Arc<Engine>,
+    unfinished: Option<UnfinishedCommit>,
+    _use: WriterUse,
+}
+
+impl PublishedTransaction {
+    /// Waits until the commit is durable.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.unfinished.map_or(Ok(()), |unfinished| self.engine.finish_commit(unfinished))
+    }
 }
 
 /// Changes to any number of trees that become visible to others all at once, or not at all.
@@ -108,6 +124,11 @@ impl Transaction {
 
     fn state(&self) -> Result<&State> {
         self.state.as_deref().ok_or_else(ended)
+    }
+
+    /// The last commit before this transaction, and the first generation since the store was opened or recovered.
+    pub(crate) fn last_commit(&self) -> Result<(Root, Generation)> {
+        self.state().map(|state| (state.root, state.opened))
     }
 
     /// Returns the tree with this name, and creates it if it does not exist.
@@ -318,7 +339,22 @@ impl Transaction {
     ///
     /// # Errors
     /// The same as [`commit`](Self::commit).
-    pub fn commit_with(mut self, durability: Durability) -> Result<()> {
+    pub fn commit_with(self, durability: Durability) -> Result<()> {
+        self.publish(durability)?.finish()
+    }
+
+    /// Makes the changes visible to others, and lets the next transaction begin. The commit is durable after [`PublishedTransaction::finish`].
+    pub(crate) fn publish(mut self, durability: Durability) -> Result<PublishedTransaction> {
+        let unfinished = self.make_newest(durability)?;
+        let engine = Arc::clone(&self.engine);
+        // The transaction ends before the process may give its lock away.
+        let writer_use = std::mem::replace(&mut self.writer_use, WriterUse::PERMANENT);
+        drop(self);
+        Ok(PublishedTransaction { engine, unfinished, _use: writer_use })
+    }
+
+    /// Makes the changes the newest commit, if there are any.
+    fn make_newest(&mut self, durability: Durability) -> Result<Option<UnfinishedCommit>> {
         self.check()?;
         self.flush()?;
         if self.engine.is_poisoned() {
@@ -326,13 +362,13 @@ impl Transaction {
         }
         if self.snapshots == self.state()?.root.snapshots && !self.trees.iter().any(OpenTree::has_changed) {
             // It may have created nodes all the same, and replaced them after a savepoint: undoing frees them.
-            return Ok(());
+            return Ok(None);
         }
         let Some(mut state) = self.state.take() else { return Err(ended()) };
         match self.engine.commit(&mut state, &self.trees, self.snapshots, &self.named, &self.operations, durability) {
             Ok(committed) => {
                 self.engine.unlock_state(state);
-                self.engine.finish_commit(committed)
+                Ok(Some(committed))
             }
             Err(error) => {
                 self.state = Some(state);
@@ -498,7 +534,7 @@ fn restore_retired(state: &mut State, first: RetiredLengths, since: Generation) 
     state.release_or_hold(items.into_iter().filter(|item| item.birth >= since))
 }
 
-fn check_name(name: &str) -> Result<()> {
+pub(crate) fn check_name(name: &str) -> Result<()> {
     if name.len() > NAME_MAX {
         return Err(Error::Limit { what: "the length of a name", limit: NAME_MAX as u64 });
     }

@@ -3,88 +3,146 @@
 //! A node that is not newer than a commit is as it was in that commit, and so is everything below it. Between such nodes, keys may have been
 //! put and removed.
 
+use std::ops::Bound;
+
 use super::Cursor;
-use super::count::total;
+use super::count::{rank, total};
 use super::find::{Branch, no_progress};
 use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::extent::Generation;
 use crate::node::{Inner, Word};
 
-/// A range of keys, both ends excluded; `None` is the beginning or the end of the tree.
-pub(crate) type Gap = (Option<Vec<u8>>, Option<Vec<u8>>);
-
-struct Step<'a> {
-    inner: Inner<'a>,
-    index: usize,
+/// A range of keys in which a tree may differ from an earlier state.
+#[derive(Debug)]
+pub(crate) struct Gap {
+    pub(crate) low: Bound<Vec<u8>>,
+    /// Excluded; `None` is the end of the tree.
+    pub(crate) high: Option<Vec<u8>>,
 }
 
-/// The ranges of keys, in ascending order, in which a tree may differ from its state at the commit of generation `since`.
-pub(crate) fn gaps(arena: &Arena, root: Word, since: Generation) -> Result<Vec<Gap>> {
-    let mut gaps = Vec::new();
-    // The last key that is as it was.
-    let mut last = None;
-    for (first_rank, end_rank) in unchanged_ranks(arena, root, since)? {
-        gaps.push((last.take(), Some(key_at(arena, root, first_rank)?)));
-        last = Some(key_at(arena, root, end_rank - 1)?);
+/// The ranges of keys, in ascending order, in which a part of a tree may differ from its state at an earlier commit.
+pub(crate) struct Gaps<'a> {
+    arena: &'a Arena,
+    root: Word,
+    unchanged: UnchangedRanks<'a>,
+    /// The beginning of the next gap; `None` after the last one.
+    low: Option<Bound<Vec<u8>>>,
+    high: Option<Vec<u8>>,
+}
+
+impl<'a> Gaps<'a> {
+    /// The gaps from `low` up to but not including `high`, since the commit of generation `since`.
+    pub(crate) fn new(
+        arena: &'a Arena,
+        root: Word,
+        since: Generation,
+        low: &[u8],
+        high: Option<&[u8]>,
+    ) -> Result<Self> {
+        let first = if low.is_empty() { 0 } else { rank(arena, root, low)? };
+        let end = high.map_or_else(|| total(arena, root), |high| rank(arena, root, high))?;
+        let unchanged = UnchangedRanks::new(arena, root, since, first, end);
+        Ok(Self { arena, root, unchanged, low: Some(Bound::Included(low.to_vec())), high: high.map(<[u8]>::to_vec) })
     }
-    gaps.push((last, None));
-    Ok(gaps)
+
+    /// The next gap.
+    pub(crate) fn next(&mut self) -> Result<Option<Gap>> {
+        let Some(low) = self.low.take() else { return Ok(None) };
+        let Some((first_rank, end_rank)) = self.unchanged.next()? else {
+            return Ok(Some(Gap { low, high: self.high.take() }));
+        };
+        let high = Some(key_at(self.arena, self.root, first_rank)?);
+        self.low = Some(Bound::Excluded(key_at(self.arena, self.root, end_rank - 1)?));
+        Ok(Some(Gap { low, high }))
+    }
 }
 
 /// The ranges of ranks, in ascending order, of the keys that may be newer than the commit of generation `since`.
 pub(crate) fn newer_ranks(arena: &Arena, root: Word, since: Generation) -> Result<Vec<(u64, u64)>> {
     let (mut newer, mut from) = (Vec::new(), 0);
-    for (first, end) in unchanged_ranks(arena, root, since)? {
+    let count = total(arena, root)?;
+    let mut unchanged = UnchangedRanks::new(arena, root, since, 0, count);
+    while let Some((first, end)) = unchanged.next()? {
         if from < first {
             newer.push((from, first));
         }
         from = end;
     }
-    let count = total(arena, root)?;
     if from < count {
         newer.push((from, count));
     }
     Ok(newer)
 }
 
-/// The ranges of ranks of the largest subtrees that are not newer than `since`.
-fn unchanged_ranks(arena: &Arena, root: Word, since: Generation) -> Result<Vec<(u64, u64)>> {
-    let (mut ranks, mut rank, mut steps): (_, u64, Vec<Step<'_>>) = (Vec::new(), 0, Vec::new());
-    if root.is_none() {
-        return Ok(ranks);
+struct Step<'a> {
+    inner: Inner<'a>,
+    index: usize,
+}
+
+/// The ranges of ranks of the largest subtrees that are not newer than a commit, as far as they are between two ranks.
+struct UnchangedRanks<'a> {
+    arena: &'a Arena,
+    since: Generation,
+    first: u64,
+    end: u64,
+    /// The node to visit next, and its rank.
+    word: Option<Word>,
+    rank: u64,
+    steps: Vec<Step<'a>>,
+}
+
+impl<'a> UnchangedRanks<'a> {
+    fn new(arena: &'a Arena, root: Word, since: Generation, first: u64, end: u64) -> Self {
+        let word = Some(root).filter(|root| !root.is_none());
+        Self { arena, since, first, end, word, rank: 0, steps: Vec::new() }
     }
-    let mut word = root;
-    loop {
-        let count = total(arena, word)?;
-        let reference = word.reference();
-        let end = rank.checked_add(count).filter(|_| count > 0);
-        let end = end.ok_or_else(|| Error::corrupt("a node has no key below it"))?;
-        if arena.birth(reference)? <= since {
-            ranks.push((rank, end));
-            rank = end;
-        } else {
-            match Branch::at(arena, reference)? {
-                Branch::Leaf(_) => rank = end,
-                Branch::Inner(inner) if inner.prefix().is_empty() && !steps.is_empty() => {
-                    return Err(no_progress(reference));
+
+    fn next(&mut self) -> Result<Option<(u64, u64)>> {
+        while let Some(word) = self.word {
+            if self.rank >= self.end {
+                return Ok(None);
+            }
+            let count = total(self.arena, word)?;
+            let (start, reference) = (self.rank, word.reference());
+            let end = start.checked_add(count).filter(|_| count > 0);
+            let end = end.ok_or_else(|| Error::corrupt("a node has no key below it"))?;
+            let is_before = end <= self.first;
+            if !is_before && self.arena.birth(reference)? > self.since {
+                match Branch::at(self.arena, reference)? {
+                    Branch::Leaf(_) => {}
+                    Branch::Inner(inner) if inner.prefix().is_empty() && !self.steps.is_empty() => {
+                        return Err(no_progress(reference));
+                    }
+                    Branch::Inner(inner) => {
+                        self.word = Some(inner.child(0));
+                        self.steps.push(Step { inner, index: 0 });
+                        continue;
+                    }
                 }
-                Branch::Inner(inner) => {
-                    word = inner.child(0);
-                    steps.push(Step { inner, index: 0 });
-                    continue;
+                self.pass(end);
+            } else {
+                self.pass(end);
+                if !is_before {
+                    return Ok(Some((start.max(self.first), end.min(self.end))));
                 }
             }
         }
-        loop {
-            let Some(step) = steps.last_mut() else { return Ok(ranks) };
+        Ok(None)
+    }
+
+    /// Goes on behind the node, whose last key is before the rank `end`.
+    fn pass(&mut self, end: u64) {
+        self.rank = end;
+        while let Some(step) = self.steps.last_mut() {
             step.index += 1;
             if step.index < step.inner.count() {
-                word = step.inner.child(step.index);
-                break;
+                self.word = Some(step.inner.child(step.index));
+                return;
             }
-            steps.pop();
+            self.steps.pop();
         }
+        self.word = None;
     }
 }
 

@@ -4,6 +4,7 @@ mod removed_subtrees;
 mod signal;
 mod state;
 mod sync;
+mod tree_locks;
 mod writer_lock;
 #[cfg(all(test, feature = "loom"))]
 mod writer_lock_model;
@@ -13,4 +14,5 @@ pub(crate) use self::signal::{DueWork, Signal};
 pub(crate) use self::state::{
     NamedChange, NamedSnapshot, PublishedCommit, State, sorted, walk_root, walk_since, write_record, write_record_at,
 };
+pub(crate) use self::tree_locks::{LockedTrees, TreeLocks};
 pub(crate) use self::writer_lock::WriterLock;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 pub(super) use std::sync::atomic::{AtomicBool, Ordering};
-pub(super) use std::sync::{Mutex, MutexGuard, PoisonError};
+pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub(super) use std::thread::{Thread, current, park};
 
 /// The number of checks whether the lock is free before a thread sleeps. They take ten to twenty microseconds, as long

@@ -2,6 +2,8 @@
 //!
 //! The files under test are compiled once more, with Loom's primitives.
 
+#[path = "tree_locks.rs"]
+mod tree_locks;
 #[path = "writer_lock.rs"]
 mod writer_lock;
 
@@ -12,7 +14,7 @@ mod sync {
     pub(super) use std::sync::PoisonError;
 
     pub(super) use loom::sync::atomic::{AtomicBool, Ordering};
-    pub(super) use loom::sync::{Mutex, MutexGuard};
+    pub(super) use loom::sync::{Condvar, Mutex, MutexGuard};
     pub(super) use loom::thread::{Thread, current, park};
 
     pub(super) const SPINS: u32 = 1;
@@ -38,6 +40,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
+use self::tree_locks::TreeLocks;
 use self::writer_lock::WriterLock;
 
 /// The ways to ask for the lock.
@@ -94,4 +97,26 @@ fn threads_that_give_up_leave_the_lock_to_others() {
         check(is_overdue, &[Way::First, Way::Until]);
         check(is_overdue, &[Way::Acquire, Way::Try]);
     }
+}
+
+#[test]
+fn trees_are_locked_by_one_thread_at_a_time_and_without_circles() {
+    loom::model::Builder::new().check(|| {
+        let locks = std::sync::Arc::new(TreeLocks::default());
+        let inside = Arc::new(AtomicUsize::new(0));
+        let threads: Vec<_> = [["a", "b"], ["b", "a"]]
+            .into_iter()
+            .map(|names| {
+                let (locks, inside) = (std::sync::Arc::clone(&locks), Arc::clone(&inside));
+                thread::spawn(move || {
+                    let locked = locks.lock(names.map(str::to_owned).to_vec());
+                    assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0, "two threads have a tree");
+                    inside.fetch_sub(1, Ordering::Relaxed);
+                    drop(locked);
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("no thread fails"));
+        assert_eq!(inside.load(Ordering::Relaxed), 0);
+    });
 }

@@ -18,6 +18,7 @@ mod kill;
 mod log_damage;
 mod model;
 mod operations;
+mod optimistic;
 mod processes;
 mod reading;
 mod remove_range;

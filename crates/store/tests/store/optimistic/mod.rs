@@ -1,0 +1,11 @@
+//! Optimistic transactions: which of them conflict, and that the others are as if they had run one after the other.
+
+mod conflicts;
+#[cfg(unix)]
+mod kill;
+mod locked_trees;
+mod model;
+mod operation;
+mod speed;
+mod threads;
+mod validation;
