@@ -32,9 +32,9 @@ avx512 *FILTER:
 bloom-pairs:
     cargo test --release -p lath-kernels --lib bloom::tests::many_millions -- --ignored --nocapture
 
-# The store's table of readers in every order of steps; more of them with `LOOM_MAX_PREEMPTIONS=4 just loom`
+# The store's table of readers and its writer lock in every order of steps; more of them with `LOOM_MAX_PREEMPTIONS=4 just loom`
 loom:
-    cargo test --release -p lath-store --features loom --lib readers::model
+    cargo test --release -p lath-store --features loom --lib -- readers::model writer_lock_model
 
 # Fuzz targets for a number of seconds each: `just fuzz 60 TARGET`
 fuzz *ARGS:

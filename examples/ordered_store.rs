@@ -3,9 +3,7 @@
 //!
 //! `cargo run --release -p lath --example ordered-store -- readings.lath`
 
-use std::error::Error;
-
-use lath::store::{Durability, Options, Store};
+use lath::store::{Durability, Error, Options, Store};
 
 /// Keys are ordered byte by byte: big-endian numbers are in numeric order.
 fn key(sensor: u16, second: u32) -> [u8; 6] {
@@ -15,7 +13,7 @@ fn key(sensor: u16, second: u32) -> [u8; 6] {
     key
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("give the name of the store to make")?;
     let store = Store::open(&path)?;
 
@@ -62,5 +60,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let removed = transaction.tree("readings")?.remove_prefix(&7_u16.to_be_bytes())?;
     transaction.commit()?;
     println!("{removed} more removed");
+
+    // A transaction that keeps no other waiting, and runs again if another one has changed what it has read.
+    let visits = store.transact(|transaction| {
+        let mut sensors = transaction.tree("sensors")?;
+        let visits = sensors.get(b"visits")?.map_or(0, |bytes| bytes[0]) + 1;
+        sensors.put(b"visits", &[visits])?;
+        Ok::<_, Error>(visits)
+    })?;
+    println!("visit {visits}");
+
+    // Transactions on other trees run meanwhile.
+    let mut transaction = store.begin_on(&["sensors"])?;
+    transaction.tree("sensors")?.put(b"cellar", &8_u16.to_be_bytes())?;
+    transaction.commit()?;
     Ok(())
 }

@@ -3,7 +3,8 @@
 //! One process at a time writes to a store, and any number of processes read it meanwhile; with
 //! [`Options::busy_timeout`] processes write by turns. A [`Transaction`] changes any
 //! number of named trees at once. By default a commit survives a loss of power once it has returned; [`Durability`] trades
-//! that for speed. A [`Snapshot`] is a view of one commit that takes no copy and never blocks the writer; it can also be
+//! that for speed. An [`OptimisticTransaction`] runs while others do, and finds out when it commits whether they have changed what it has read. A
+//! [`Snapshot`] is a view of one commit that takes no copy and never blocks the writer; it can also be
 //! kept by name.
 //!
 //! ```

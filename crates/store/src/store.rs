@@ -74,7 +74,9 @@ impl Store {
     }
 
     /// Begins a write transaction. Waits for the previous transaction to end and, if writers are far ahead of a running
-    /// checkpoint, for that checkpoint. Waits for other processes, if they may write ([`Options::busy_timeout`](crate::Options::busy_timeout)).
+    /// checkpoint, for that checkpoint. Threads that wait get their turns in the order in which they asked; only a thread that asks while no
+    /// transaction is open may go before others, as long as these have waited for less than half a millisecond.
+    /// Waits for other processes, if they may write ([`Options::busy_timeout`](crate::Options::busy_timeout)).
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::BusyTimeout`].

@@ -273,7 +273,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Whether two values are the same. The same bytes of the store are not compared.
+/// Whether two values are equal. Bytes at one place of the store are not compared.
 fn same_value(a: Option<&[u8]>, b: Option<&[u8]>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => std::ptr::eq(a, b) || a == b,

@@ -109,7 +109,7 @@ impl Changes {
 
     pub(super) fn remove_range(&mut self, tree: usize, low: &[u8], high: Option<&[u8]>) {
         let changes = &mut self.trees[tree].1;
-        let bounds = (Bound::Included(low), high.map_or(Bound::Unbounded, |high| Bound::Excluded(high)));
+        let bounds = (Bound::Included(low), high.map_or(Bound::Unbounded, Bound::Excluded));
         let keys: Vec<Vec<u8>> = changes.entries.range::<[u8], _>(bounds).map(|(key, _)| key.clone()).collect();
         let entries = keys.into_iter().filter_map(|key| changes.entries.remove_entry(&key)).collect();
         let addition = if changes.is_emptied { None } else { changes.removed.add(low, high) };
@@ -135,10 +135,13 @@ impl Changes {
         let len = self.marks[place].1;
         while self.journal.len() > len {
             match self.journal.pop() {
-                Some(Undo::Entry { tree, key, value: Some(value) }) => {
-                    drop(self.trees[tree].1.entries.insert(key, value))
+                Some(Undo::Entry { tree, key, value }) => {
+                    let entries = &mut self.trees[tree].1.entries;
+                    match value {
+                        Some(value) => entries.insert(key, value),
+                        None => entries.remove(&key),
+                    };
                 }
-                Some(Undo::Entry { tree, key, value: None }) => drop(self.trees[tree].1.entries.remove(&key)),
                 Some(Undo::Range { tree, addition, entries }) => {
                     let changes = &mut self.trees[tree].1;
                     changes.entries.extend(entries);

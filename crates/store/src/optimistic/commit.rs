@@ -92,36 +92,36 @@ impl OptimisticTransaction {
         // known to be as it was.
         let since = if opened > then.generation { 0 } else { then.generation };
         let Self { store, changes, reads, isolation, .. } = self;
-        let compared = Compared { arena: &store.engine.arena, then, newest: *newest, since };
+        let pair = CommitPair { arena: &store.engine.arena, then, newest: *newest, since };
         let reads = reads.get_mut();
         if reads.names && *isolation == Isolation::Serializable {
-            compared.names()?;
+            pair.names()?;
         }
         if *isolation == Isolation::Serializable {
             for tree in reads.finish() {
-                let (before, now) = compared.trees(&tree.name)?;
+                let (before, now) = pair.trees(&tree.name)?;
                 if tree.existence && before.is_some() != now.is_some() {
                     return Err(conflict(&tree.name, None));
                 }
                 for range in tree.ranges.iter() {
-                    compared.range(&tree.name, (before, now), range)?;
+                    pair.range(&tree.name, (before, now), range)?;
                 }
             }
             return Ok(());
         }
-        changes.trees.iter().try_for_each(|(name, tree)| compared.writes(name, tree))
+        changes.trees.iter().try_for_each(|(name, tree)| pair.writes(name, tree))
     }
 }
 
-/// Two commits that are compared.
-struct Compared<'a> {
+/// The commit that a transaction has read, and the newest one.
+struct CommitPair<'a> {
     arena: &'a crate::arena::Arena,
     then: Root,
     newest: Root,
     since: Generation,
 }
 
-impl<'a> Compared<'a> {
+impl<'a> CommitPair<'a> {
     /// The tree with this name in both commits.
     fn trees(&self, name: &str) -> Result<(Option<Tree<'a>>, Option<Tree<'a>>)> {
         let tree = |root: &Root| Ok(root.tree(self.arena, name)?.map(|root| Tree::new(self.arena, root)));

@@ -7,14 +7,14 @@ use super::tree::OptimisticTree;
 use crate::error::Result;
 use crate::tree::{Entry, half_open, successor};
 
-/// A range that is recorded while it grows.
+/// Records the range that a cursor reads, while it grows.
 #[derive(Debug)]
-struct Recorded<'t> {
+struct ReadRecorder<'t> {
     tree: OptimisticTree<'t>,
     range: usize,
 }
 
-impl<'t> Recorded<'t> {
+impl<'t> ReadRecorder<'t> {
     fn new(tree: OptimisticTree<'t>) -> Self {
         Self { tree, range: tree.reads.borrow_mut().open(tree.index) }
     }
@@ -30,14 +30,14 @@ impl<'t> Recorded<'t> {
     }
 }
 
-impl Drop for Recorded<'_> {
+impl Drop for ReadRecorder<'_> {
     fn drop(&mut self) {
         self.tree.reads.borrow_mut().close(self.range);
     }
 }
 
 /// A position in a tree of an [`OptimisticTransaction`](crate::OptimisticTransaction): at a key, before the first or after the last. It
-/// sees the transaction's own changes. What it passes counts as read.
+/// sees the transaction's own changes. The keys that it passes, and the gaps between them, count as read.
 ///
 /// ```
 /// # fn main() -> lath_store::Result<()> {
@@ -57,12 +57,12 @@ impl Drop for Recorded<'_> {
 #[derive(Debug)]
 pub struct OptimisticCursor<'t> {
     cursor: MergedCursor<'t>,
-    recorded: Recorded<'t>,
+    recorder: ReadRecorder<'t>,
 }
 
 impl<'t> OptimisticCursor<'t> {
     pub(super) fn new(tree: OptimisticTree<'t>) -> Self {
-        Self { cursor: MergedCursor::new(tree.base, tree.changes), recorded: Recorded::new(tree) }
+        Self { cursor: MergedCursor::new(tree.base, tree.changes), recorder: ReadRecorder::new(tree) }
     }
 
     /// Moves to the next key, and returns whether there is one. From before the first key it moves to the first.
@@ -79,7 +79,7 @@ impl<'t> OptimisticCursor<'t> {
         }
         let from = self.cursor.key().map(<[u8]>::to_vec);
         let has_key = self.cursor.next()?;
-        self.recorded.extend(from.as_deref().unwrap_or_default(), self.cursor.key());
+        self.recorder.extend(from.as_deref().unwrap_or_default(), self.cursor.key());
         Ok(has_key)
     }
 
@@ -93,7 +93,7 @@ impl<'t> OptimisticCursor<'t> {
         }
         let from = self.cursor.key().map(<[u8]>::to_vec);
         let has_key = self.cursor.prev()?;
-        self.recorded.extend(self.cursor.key().unwrap_or_default(), from.as_deref());
+        self.recorder.extend(self.cursor.key().unwrap_or_default(), from.as_deref());
         Ok(has_key)
     }
 
@@ -103,7 +103,7 @@ impl<'t> OptimisticCursor<'t> {
     /// The same as [`next`](Self::next).
     pub fn lower_bound(&mut self, key: &[u8]) -> Result<bool> {
         let has_key = self.cursor.lower_bound(key)?;
-        self.recorded.extend(key, self.cursor.key());
+        self.recorder.extend(key, self.cursor.key());
         Ok(has_key)
     }
 
@@ -154,13 +154,13 @@ pub struct OptimisticRange<'t> {
 #[derive(Debug)]
 struct Side<'t> {
     cursor: MergedCursor<'t>,
-    recorded: Recorded<'t>,
+    recorder: ReadRecorder<'t>,
     has_begun: bool,
 }
 
 impl<'t> Side<'t> {
     fn new(tree: OptimisticTree<'t>) -> Self {
-        Self { cursor: MergedCursor::new(tree.base, tree.changes), recorded: Recorded::new(tree), has_begun: false }
+        Self { cursor: MergedCursor::new(tree.base, tree.changes), recorder: ReadRecorder::new(tree), has_begun: false }
     }
 
     fn entry(&self) -> Result<Option<Entry<'t>>> {
@@ -178,7 +178,7 @@ impl<'t> OptimisticRange<'t> {
     }
 
     fn step_forward(&mut self) -> Result<Option<Entry<'t>>> {
-        let Side { cursor, recorded, has_begun } = &mut self.front;
+        let Side { cursor, recorder, has_begun } = &mut self.front;
         let from = cursor.key().map_or_else(|| self.start.clone(), <[u8]>::to_vec);
         if std::mem::replace(has_begun, true) {
             cursor.next()?
@@ -187,16 +187,16 @@ impl<'t> OptimisticRange<'t> {
         };
         let is_within = |key: &&[u8]| self.end.as_ref().is_none_or(|end| *key < &end[..]);
         let Some(key) = cursor.key().filter(is_within) else {
-            recorded.extend_to(&from, self.end.as_deref());
+            recorder.extend_to(&from, self.end.as_deref());
             return Ok(None);
         };
-        recorded.extend(&from, Some(key));
+        recorder.extend(&from, Some(key));
         let has_met = self.back.has_begun && self.back.cursor.key().is_none_or(|back| key >= back);
         if has_met { Ok(None) } else { self.front.entry() }
     }
 
     fn step_back(&mut self) -> Result<Option<Entry<'t>>> {
-        let Side { cursor, recorded, has_begun } = &mut self.back;
+        let Side { cursor, recorder, has_begun } = &mut self.back;
         let from = cursor.key().map(successor).or_else(|| self.end.clone());
         if !std::mem::replace(has_begun, true) {
             match &self.end {
@@ -207,10 +207,10 @@ impl<'t> OptimisticRange<'t> {
         }
         cursor.prev()?;
         let Some(key) = cursor.key().filter(|key| *key >= &self.start[..]) else {
-            recorded.extend_to(&self.start, from.as_deref());
+            recorder.extend_to(&self.start, from.as_deref());
             return Ok(None);
         };
-        recorded.extend_to(key, from.as_deref());
+        recorder.extend_to(key, from.as_deref());
         let has_met = self.front.has_begun && self.front.cursor.key().is_none_or(|front| key <= front);
         if has_met { Ok(None) } else { self.back.entry() }
     }

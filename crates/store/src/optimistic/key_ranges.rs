@@ -59,9 +59,8 @@ impl KeyRanges {
             return None;
         }
         let low = before.map_or(low, |(low, _)| low).to_vec();
-        let touched = self
-            .0
-            .range::<[u8], _>((Bound::Included(&low[..]), high.map_or(Bound::Unbounded, |high| Bound::Included(high))));
+        let touched =
+            self.0.range::<[u8], _>((Bound::Included(&low[..]), high.map_or(Bound::Unbounded, Bound::Included)));
         let touched: Vec<Vec<u8>> = touched.map(|(low, _)| low.clone()).collect();
         let replaced: Vec<_> = touched.into_iter().filter_map(|low| self.0.remove_entry(&low)).collect();
         let last = replaced.last().map(|(_, end)| end.as_deref());

@@ -277,8 +277,8 @@ impl OptimisticTransaction {
         Savepoint { transaction: self.number, index, id }
     }
 
-    /// Undoes all changes since the savepoint. The savepoint stays valid; those made after it do not. What was read since stays read, as the
-    /// program knows it.
+    /// Undoes all changes since the savepoint. The savepoint stays valid; those made after it do not. The keys that were read since stay
+    /// read, as the program knows them.
     ///
     /// # Errors
     /// [`Error::NoSuchSnapshot`] if the savepoint is no longer valid, or belongs to another transaction.
@@ -298,9 +298,9 @@ impl OptimisticTransaction {
         Ok(())
     }
 
-    /// Returns the number of the commit that it reads. Commits are counted from 1.
-    pub fn sequence(&self) -> u64 {
-        self.snapshot.sequence()
+    /// Returns the commit that it reads, without its own changes. Reads of it do not count: others may change them without a conflict.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
     }
 
     /// Undoes all changes. Dropping the transaction does the same.

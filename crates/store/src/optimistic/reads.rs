@@ -1,4 +1,4 @@
-//! What an optimistic transaction has read of its snapshot.
+//! Records the keys and ranges that an optimistic transaction has read of its snapshot.
 
 use super::key_ranges::KeyRanges;
 use crate::tree::successor;
@@ -11,7 +11,7 @@ pub(super) const MAX_RANGES: usize = 1 << 16;
 /// The number of ranges that are joined to one.
 const JOINED_RANGES: usize = 16;
 
-/// What was read of a tree.
+/// The reads of one tree.
 #[derive(Debug, Default)]
 pub(super) struct TreeReads {
     pub(super) name: String,
@@ -38,7 +38,7 @@ struct OpenRange {
     is_empty: bool,
 }
 
-/// What was read of all trees.
+/// The reads of all trees.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
     trees: Vec<TreeReads>,

@@ -38,7 +38,7 @@ impl Store {
     ///
     /// # Errors
     /// Errors of `run`, and the same as [`begin`](Self::begin) and [`Transaction::commit`](crate::Transaction::commit); never
-    /// [`Error::Conflict`] of its own.
+    /// [`Error::Conflict`], unless `run` returns it.
     pub fn transact<T, E: From<Error>>(
         &self,
         mut run: impl FnMut(&mut OptimisticTransaction) -> Result<T, E>,

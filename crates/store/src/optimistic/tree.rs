@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::tree::{Entry, Tree, half_open, prefix_range, successor};
 use crate::trie;
 
-/// A tree within an [`OptimisticTransaction`], for reading: the snapshot's, with the transaction's own changes. What its methods read is
+/// A tree within an [`OptimisticTransaction`], for reading: the snapshot's, with the transaction's own changes. Its reads are
 /// checked when the transaction commits.
 #[derive(Debug, Clone, Copy)]
 pub struct OptimisticTree<'t> {

@@ -55,7 +55,7 @@ impl<T> Default for WriterLock<T> {
 }
 
 impl<T> Slot<T> {
-    /// Joins the queue, at its end or behind those that go first, and returns the ticket.
+    /// Joins the queue, at its end or behind the threads that go first, and returns the ticket.
     fn join(&mut self, goes_first: bool) -> u64 {
         let ticket = self.next_ticket;
         self.next_ticket += 1;

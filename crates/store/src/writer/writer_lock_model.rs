@@ -2,8 +2,10 @@
 //!
 //! The files under test are compiled once more, with Loom's primitives.
 
+#[expect(clippy::duplicate_mod, reason = "the file under test, with other primitives")]
 #[path = "tree_locks.rs"]
 mod tree_locks;
+#[expect(clippy::duplicate_mod, reason = "the file under test, with other primitives")]
 #[path = "writer_lock.rs"]
 mod writer_lock;
 
@@ -104,12 +106,15 @@ fn trees_are_locked_by_one_thread_at_a_time_and_without_circles() {
     loom::model::Builder::new().check(|| {
         let locks = std::sync::Arc::new(TreeLocks::default());
         let inside = Arc::new(AtomicUsize::new(0));
-        let threads: Vec<_> = [["a", "b"], ["b", "a"]]
+        let threads: Vec<_> = [(["a", "b"], true), (["b", "c"], true), (["c", "b"], false)]
             .into_iter()
-            .map(|names| {
+            .map(|(names, waits)| {
                 let (locks, inside) = (std::sync::Arc::clone(&locks), Arc::clone(&inside));
                 thread::spawn(move || {
-                    let locked = locks.lock(names.map(str::to_owned).to_vec());
+                    let names = names.map(str::to_owned).to_vec();
+                    let locked = if waits { Ok(locks.lock(names.clone())) } else { locks.try_lock(names.clone()) };
+                    let Ok(locked) = locked else { return };
+                    assert_eq!(locked.names(), names);
                     assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0, "two threads have a tree");
                     inside.fetch_sub(1, Ordering::Relaxed);
                     drop(locked);

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::history::{Version, assert_same, assert_sound, change_often, durability};
+use crate::history::{Version, assert_same, assert_sound, change_often, change_optimistically, durability};
 use fastrand::Rng;
 use lath_store::{Durability, Options, SimulatedStorage, Snapshot, Store};
 use lath_testkit::Seeded;
@@ -234,18 +234,25 @@ fn settle(witness: &Witness, is_synced: bool) {
 fn commit(random: &mut Rng, store: &Store, storage: &SimulatedStorage, witness: &Witness) {
     let last = witness.known().last();
     let mut version = Version::clone(&last);
-    let mut transaction = store.begin().unwrap();
-    change_often(random, &mut transaction, &mut version, &last, || {
-        storage.sample();
-        witness.moment(storage, "a change");
-    })
-    .unwrap();
-    if random.u8(..16) == 0 {
-        return transaction.abort();
-    }
-    witness.known().next = Some(Arc::new(version));
     let durability = durability(random);
-    transaction.commit_with(durability).unwrap();
+    if random.u8(..4) == 0 {
+        let mut transaction = store.begin_optimistic().unwrap();
+        change_optimistically(random, &mut transaction, &mut version).unwrap();
+        witness.known().next = Some(Arc::new(version));
+        transaction.commit_with(durability).unwrap();
+    } else {
+        let mut transaction = store.begin().unwrap();
+        change_often(random, &mut transaction, &mut version, &last, || {
+            storage.sample();
+            witness.moment(storage, "a change");
+        })
+        .unwrap();
+        if random.u8(..16) == 0 {
+            return transaction.abort();
+        }
+        witness.known().next = Some(Arc::new(version));
+        transaction.commit_with(durability).unwrap();
+    }
     let number = store.snapshot().unwrap().sequence() as usize;
     let mut known = witness.known();
     let next = known.next.take().unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fastrand::Rng;
-use lath_store::{Durability, Result, Savepoint, Snapshot, Store, Transaction, Tree};
+use lath_store::{Durability, OptimisticTransaction, Result, Savepoint, Snapshot, Store, Transaction, Tree};
 
 pub(crate) type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 pub(crate) type Trees = BTreeMap<String, Arc<Entries>>;
@@ -104,6 +104,58 @@ pub(crate) fn change_often(
             _ => {}
         }
         between();
+    }
+    Ok(())
+}
+
+/// Applies a few changes to an optimistic transaction and to `version`, and undoes some of them by savepoints.
+pub(crate) fn change_optimistically(
+    random: &mut Rng,
+    transaction: &mut OptimisticTransaction,
+    version: &mut Version,
+) -> Result<()> {
+    let mut savepoint: Option<(Savepoint, Version)> = None;
+    for _ in 0..1 + random.usize(..12) {
+        let (name, key) = (TREES[random.usize(..TREES.len())], key(random));
+        match random.u8(..32) {
+            0 => {
+                transaction.drop_tree(name)?;
+                version.trees.remove(name);
+            }
+            1 => {
+                let mut bounds = [key, self::key(random)];
+                bounds.sort();
+                let [low, high] = bounds;
+                transaction.tree(name)?.remove_range(&low, Some(&high));
+                entries_mut(version, name).retain(|key, _| *key < low || *key >= high);
+            }
+            2 => {
+                let prefix = &key[..random.usize(..key.len() + 1)];
+                transaction.tree(name)?.remove_prefix(prefix);
+                entries_mut(version, name).retain(|key, _| !key.starts_with(prefix));
+            }
+            3..=6 => {
+                transaction.tree(name)?.remove(&key);
+                entries_mut(version, name).remove(&key);
+            }
+            7..=9 => {
+                let tree = transaction.tree(name)?.into_tree()?;
+                assert_eq!(tree.get(&key)?, entries_mut(version, name).get(&key).map(Vec::as_slice));
+                assert_eq!(tree.len()?, entries_mut(version, name).len() as u64);
+            }
+            10 => savepoint = Some((transaction.savepoint(), version.clone())),
+            11 => {
+                if let Some((savepoint, then)) = &savepoint {
+                    transaction.rollback(savepoint)?;
+                    *version = then.clone();
+                }
+            }
+            _ => {
+                let value = value(random);
+                transaction.tree(name)?.put(&key, &value)?;
+                entries_mut(version, name).insert(key, value);
+            }
+        }
     }
     Ok(())
 }

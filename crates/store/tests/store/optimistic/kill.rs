@@ -32,7 +32,7 @@ fn transfer(transaction: &mut OptimisticTransaction, list: u8, random: u64) -> R
     for (account, is_from) in [(random % ACCOUNTS, true), (random / 64 % ACCOUNTS, false)] {
         let old = number(accounts.get(&account.to_be_bytes())?);
         let new = if is_from { old.wrapping_sub(random % 9) } else { old.wrapping_add(random % 9) };
-        // Values of several lengths, some of which have nodes of their own.
+        // Values of several lengths: long ones are in separate nodes.
         let value: Vec<u8> = new.to_be_bytes().into_iter().chain(vec![1; (new % 7) as usize * 150]).collect();
         accounts.put(&account.to_be_bytes(), &value)?;
     }
@@ -171,4 +171,60 @@ fn commits_of_killed_processes_are_there_in_full() {
         last = lengths;
     }
     println!("{kills} kills, {} transactions survived", last.iter().sum::<u64>());
+}
+
+/// A process that is killed loses its commits without durability. A transaction that has read one of them cannot commit, and others can.
+#[test]
+fn reads_of_commits_that_are_lost_conflict() {
+    const KEYS: [&[u8]; 2] = [b"kept", b"lost"];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let store = options(true).open(&path).unwrap();
+    let mut transaction = store.begin().unwrap();
+    for key in 0..500_u64 {
+        transaction.tree("data").unwrap().put(&key.to_be_bytes(), b"").unwrap();
+    }
+    KEYS.iter().for_each(|key| transaction.tree("data").unwrap().put(key, b"1").unwrap());
+    transaction.commit().unwrap();
+    store.checkpoint().unwrap();
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["optimistic::kill::child_without_durability", "--exact", "--nocapture", "--test-threads=1"])
+        .env(LOST, &path)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let out = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut lines = std::io::BufRead::lines(out);
+    assert!(lines.any(|line| line.unwrap().ends_with("committed")));
+    let transactions = KEYS.map(|key| {
+        let mut transaction = store.begin_optimistic().unwrap();
+        let mut tree = transaction.tree("data").unwrap();
+        let seen = tree.get(key).unwrap().unwrap().to_vec();
+        assert_eq!(seen, if key == b"lost" { b"2" } else { b"1" });
+        tree.put(&[key, b" seen"].concat(), &seen).unwrap();
+        transaction
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let [kept, lost] = transactions;
+    kept.commit().unwrap();
+    assert!(matches!(lost.commit(), Err(Error::Conflict { key: Some(key), .. }) if key == b"lost"));
+    assert_eq!(store.snapshot().unwrap().tree("data").unwrap().unwrap().get(b"lost").unwrap(), Some(&b"1"[..]));
+    assert_sound(&store, "the end");
+}
+
+const LOST: &str = "LATH_TEST_OPTIMISTIC_LOST_PATH";
+
+/// Not a test: the program of the process whose commit is lost.
+#[test]
+fn child_without_durability() {
+    let Ok(path) = std::env::var(LOST) else { return };
+    let store = options(true).open(path).unwrap();
+    let mut transaction = store.begin().unwrap();
+    transaction.tree("data").unwrap().put(b"lost", b"2").unwrap();
+    transaction.commit_with(Durability::Off).unwrap();
+    say("committed");
+    loop {
+        std::thread::park();
+    }
 }

@@ -69,7 +69,7 @@ fn waiting_transaction_comes_before_later_ones() {
             sender.send("both").unwrap();
             drop(both);
         });
-        // Nobody has `b`, but a transaction waits for it.
+        // No transaction has `b`, but one waits for it.
         while store.try_begin_on(&["b"]).is_ok() {
             std::thread::yield_now();
         }

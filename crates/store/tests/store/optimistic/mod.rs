@@ -6,6 +6,7 @@ mod kill;
 mod locked_trees;
 mod model;
 mod operation;
+mod reported;
 mod speed;
 mod threads;
 mod validation;

@@ -1,4 +1,4 @@
-//! Random histories of several open transactions. What is committed is as if the transactions had run one after the other, in the order of
+//! Random histories of several open transactions. The result is as if the transactions had run one after the other, in the order of
 //! their commits.
 //!
 //! `LATH_FULL=1` runs a hundred times as many.
@@ -15,7 +15,7 @@ use super::operation::{
 };
 use crate::history::{Trees, assert_same_trees, assert_sound};
 
-/// A transaction that runs, beside a model of what it sees.
+/// A transaction that runs, and a model of its view.
 struct Open {
     transaction: OptimisticTransaction,
     isolation: Isolation,

@@ -186,7 +186,7 @@ fn read(tree: OptimisticTree<'_>, read: &Read) -> Answer {
     }
 }
 
-/// The same on a model.
+/// Reads a model.
 fn read_model(entries: &Entries, read: &Read) -> Answer {
     let copied = |(key, value): (&Vec<u8>, &Vec<u8>)| Some((key.clone(), value.clone()));
     match read {
