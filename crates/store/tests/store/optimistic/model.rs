@@ -10,9 +10,8 @@ use fastrand::Rng;
 use lath_store::{Durability, Error, Isolation, OptimisticTransaction, Options, SimulatedStorage, Store};
 use lath_testkit::Seeded;
 
-use super::operation::{
-    Answer, ModelRunner, Operation, Read, Runner, TREES, Write, changed_keys, is_within, operation,
-};
+use super::operation::{ModelRunner, Operation, Runner, TREES, Write, changed_keys, operation};
+use super::read::{Answer, Read, is_within};
 use crate::history::{Trees, assert_same_trees, assert_sound};
 
 /// A transaction that runs, and a model of its view.
