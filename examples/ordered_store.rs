@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p lath --example ordered-store -- readings.lath`
 
-use lath::store::{Durability, Error, Options, Store};
+use lath::store::{Durability, Error, Item, Options, Store, TreePath};
 
 /// Keys are ordered byte by byte: big-endian numbers are in numeric order.
 fn key(sensor: u16, second: u32) -> [u8; 6] {
@@ -74,5 +74,27 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut transaction = store.begin_on(&["sensors"])?;
     transaction.tree("sensors")?.put(b"cellar", &8_u16.to_be_bytes())?;
     transaction.commit()?;
+    // A tree at a key of another tree, and a copy of it, which takes no longer for a larger one.
+    let mut transaction = store.begin()?;
+    let mut buildings = transaction.tree("buildings")?;
+    let mut office = buildings.tree_at(b"office")?;
+    office.put(b"street", b"Dorset Street")?;
+    office.tree_at(b"rooms")?.put(b"1", b"drawing room")?;
+    let office = TreePath::new("buildings").child(b"office");
+    let backup = TreePath::new("buildings").child(b"office before the move");
+    transaction.copy_tree(&office, &backup)?;
+    transaction.tree_at(&office)?.put(b"street", b"Manchester Square")?;
+    transaction.commit()?;
+
+    let snapshot = store.snapshot()?;
+    let buildings = snapshot.tree("buildings")?.ok_or("there are no buildings")?;
+    let mut cursor = buildings.cursor();
+    while cursor.next()? {
+        match cursor.item()? {
+            Some(Item::Tree(building)) => println!("a tree of {} keys", building.len()?),
+            Some(Item::Value(value)) => println!("a value of {} bytes", value.len()),
+            None => {}
+        }
+    }
     Ok(())
 }

@@ -210,6 +210,11 @@ impl Arena {
         Ok(Extent { start: reference, units })
     }
 
+    /// The kind of the node at `reference`.
+    pub(crate) fn kind(&self, reference: u64) -> Result<Option<Kind>> {
+        Ok(Kind::from_head(self.head(reference)?))
+    }
+
     /// The generation of the node at `reference`.
     pub(crate) fn birth(&self, reference: u64) -> Result<Generation> {
         Ok(node::generation(self.head(reference)?))

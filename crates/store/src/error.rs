@@ -75,6 +75,10 @@ pub enum Error {
     Invalid(String),
     /// The store is encrypted, and its key is missing or another one; or a key was given for a store without encryption.
     Key(String),
+    /// The key has a nested tree, and no value.
+    KeyHoldsTree,
+    /// The key has a value, and no nested tree.
+    KeyHoldsValue,
     /// A progress callback stopped the operation.
     Cancelled,
     /// A bug in this crate. Please report it.
@@ -144,6 +148,10 @@ impl fmt::Display for Error {
             Self::NoSuchSnapshot(name) => write!(f, "there is no snapshot named {name:?}"),
             Self::Exists(name) => write!(f, "{name:?} exists already"),
             Self::Key(why) | Self::Invalid(why) => write!(f, "{why}"),
+            Self::KeyHoldsTree => write!(f, "the key has a nested tree and no value: open it as a tree"),
+            Self::KeyHoldsValue => {
+                write!(f, "the key has a value and no nested tree: read it as a value, or remove it first")
+            }
             Self::Cancelled => write!(f, "cancelled"),
             Self::Internal(what) => write!(f, "internal error (please report it): {what}"),
         }

@@ -45,6 +45,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 fn constants_match_the_code() {
     let code = BTreeMap::from([
         ("`VERSION`", u64::from(header::VERSION)),
+        ("`NESTED_VERSION`", u64::from(header::NESTED_VERSION)),
         ("`UNIT`", UNIT),
         ("`FIRST_UNIT`", FIRST_UNIT),
         ("`REFERENCE_LIMIT`", REFERENCE_LIMIT),
@@ -53,6 +54,7 @@ fn constants_match_the_code() {
         ("`MAX_VALUE_LEN`", value::MAX_LEN),
         ("`INLINE_MAX`", leaf::INLINE_MAX as u64),
         ("`EXTERNAL`", leaf::EXTERNAL.into()),
+        ("`TREE`", leaf::TREE.into()),
         ("`LONG`", leaf::LONG.into()),
         ("`NAME_MAX`", NAME_MAX as u64),
         ("`MAX_DIVIDERS`", inner::MAX_DIVIDERS as u64),

@@ -54,6 +54,8 @@ mod store;
 mod takeover;
 mod transaction;
 mod tree;
+mod tree_changes;
+mod tree_path;
 mod trie;
 mod words;
 mod writer;
@@ -79,4 +81,5 @@ pub use storage::{Data, Lengths, LogFile, MAX_PROCESSES, MemoryStorage, SharedMe
 pub use storage::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
 pub use store::Store;
 pub use transaction::{Savepoint, Transaction, TreeMut};
-pub use tree::{Cursor, Entry, Range, Tree, prefix_range};
+pub use tree::{Cursor, Entry, Item, Range, Tree, prefix_range};
+pub use tree_path::TreePath;

@@ -21,11 +21,18 @@ struct DeferredPut {
     value_end: u32,
 }
 
+/// A tree of a transaction: the index of the named tree, and how many nested trees of its chain lead to it.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) tree: usize,
+    pub(crate) depth: usize,
+}
+
 /// Puts into one tree, in the order of the calls.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    /// The index of the tree among the transaction's trees.
-    pub(crate) tree: usize,
+    /// The tree of the puts.
+    pub(crate) place: Place,
     bytes: Vec<u8>,
     puts: Vec<DeferredPut>,
 }

@@ -9,7 +9,8 @@ use crate::node::Word;
 use crate::readers::{OpenView, Pin};
 use crate::root::Root;
 use crate::storage::EncryptionKey;
-use crate::tree::Tree;
+use crate::tree::{Item, Tree};
+use crate::tree_path::TreePath;
 
 /// A read-only view of the store at one commit, or of the changes of a [transaction](crate::Transaction::snapshot) so far. It does not
 /// change while this lives.
@@ -64,6 +65,20 @@ impl Snapshot {
         Ok(root.map(|root| Tree::new(&self.engine.arena, root)))
     }
 
+    /// Returns the tree at a place, if it exists.
+    ///
+    /// # Errors
+    /// [`Error::KeyHoldsValue`](crate::Error::KeyHoldsValue) if there is a value at one of the keys of the place;
+    /// [`Error::Corrupt`](crate::Error::Corrupt).
+    pub fn tree_at(&self, path: &TreePath) -> Result<Option<Tree<'_>>> {
+        let mut tree = self.tree(path.name())?;
+        for key in path.keys() {
+            let Some(around) = tree else { return Ok(None) };
+            tree = around.tree_at(key)?;
+        }
+        Ok(tree)
+    }
+
     /// The generation of the commit, or of the commit before the transaction, for [`Tree::for_each_newer`]. Later commits have higher ones.
     pub fn generation(&self) -> u64 {
         self.root.generation
@@ -99,7 +114,9 @@ impl Snapshot {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Corrupt`](crate::Error::Corrupt), and errors of `each`, after which it is not called again.
+    /// [`Error::KeyHoldsTree`](crate::Error::KeyHoldsTree) at a nested tree that has changed, which
+    /// [`for_each_nested_change`](Self::for_each_nested_change) takes; [`Error::Corrupt`](crate::Error::Corrupt); and errors of `each`, after
+    /// which it is not called again.
     pub fn for_each_change<E: From<crate::Error>>(
         &self,
         name: &str,
@@ -107,7 +124,48 @@ impl Snapshot {
         each: impl FnMut(&[u8], Option<&[u8]>, Option<&[u8]>) -> Result<(), E>,
     ) -> Result<(), E> {
         let earlier = self.tree(name)?.unwrap_or_else(|| Tree::empty(&self.engine.arena));
-        now.for_each_change(earlier, self.root.generation, (b"", None), each)
+        now.for_each_change(earlier, self.root.generation, each)
+    }
+
+    /// Like [`for_each_change`](Self::for_each_change), also for trees that are nested at any depth: calls `each` with the keys that lead
+    /// from the tree to the nested one, the key there, and what it had before and has now. Changes of a tree come in ascending order of
+    /// keys, and before the changes of trees nested in it.
+    ///
+    /// A nested tree that was made, removed, or moved to or from its place is one change, whose [`Item::Tree`](crate::Item::Tree) has its
+    /// contents. If the key had a nested tree before and has one now, the entries of the two are compared.
+    ///
+    /// ```
+    /// # fn main() -> lath_store::Result<()> {
+    /// # let store = lath_store::Options::new().open_in_memory()?;
+    /// let mut transaction = store.begin()?;
+    /// transaction.tree("users")?.tree_at(b"ada")?.put(b"born", b"1815")?;
+    /// transaction.commit()?;
+    /// let before = store.snapshot()?;
+    /// let mut transaction = store.begin()?;
+    /// transaction.tree("users")?.tree_at(b"ada")?.put(b"died", b"1852")?;
+    /// transaction.commit()?;
+    /// let now = store.snapshot()?;
+    /// let mut changes = Vec::new();
+    /// let users = now.tree("users")?.expect("it was made above");
+    /// before.for_each_nested_change("users", users, |path, key, _, now| {
+    ///     changes.push((path.to_vec(), key.to_vec(), now.is_some()));
+    ///     Ok::<_, lath_store::Error>(())
+    /// })?;
+    /// assert_eq!(changes, [(vec![b"ada".to_vec()], b"died".to_vec(), true)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`](crate::Error::Corrupt), and errors of `each`, after which it is not called again.
+    pub fn for_each_nested_change<E: From<crate::Error>>(
+        &self,
+        name: &str,
+        now: Tree<'_>,
+        each: impl FnMut(&[Vec<u8>], &[u8], Option<Item<'_>>, Option<Item<'_>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let earlier = self.tree(name)?.unwrap_or_else(|| Tree::new(&self.engine.arena, Word::NONE));
+        now.for_each_nested_change(earlier, self.root.generation, each)
     }
 
     /// Returns the names of all trees, in ascending order.

@@ -1,5 +1,6 @@
 //! Checkpoints: make the nodes of a commit durable, and then a header that refers to them.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::PoisonError;
 
@@ -8,7 +9,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::{Extent, Generation, UNIT};
 use crate::node::{Kind, Word, value};
-use crate::records::{Header, VERSION};
+use crate::records::{Header, NESTED_VERSION};
 use crate::root::Root;
 use crate::trie::walk::walk;
 use crate::trie::{Writer, len_with_reserve};
@@ -63,12 +64,14 @@ impl Engine {
         state.writer.space.load_all();
         let (root, durable, end) = (state.root, state.durable, state.writer.space.end());
         state.checkpointing = Some(root);
+        let version = state.version();
+        state.is_version_due = false;
         let has_copies = std::mem::take(&mut state.has_copies);
         let switched = self.log.switch();
         self.unlock_state(state);
 
         let header = Header {
-            version: VERSION,
+            version,
             identity: self.identity,
             number: *number + 1,
             root,
@@ -128,7 +131,7 @@ impl Engine {
     /// Syncs the nodes of a root that are younger than the durable one, or the whole file if `all`, and then writes and
     /// syncs the header.
     fn write_checkpoint(&self, header: &Header, durable: &Root, all: bool) -> Result<()> {
-        let sealed = self.seal(&header.root, durable)?;
+        let sealed = self.seal(&header.root, durable, header.version)?;
         let data = self.arena.data();
         if all {
             data.sync()?;
@@ -142,10 +145,13 @@ impl Engine {
 
     /// Writes the checksums of the nodes created since the last checkpoint, and returns the pieces of the file that
     /// contain them.
-    fn seal(&self, root: &Root, durable: &Root) -> Result<PieceSet> {
+    fn seal(&self, root: &Root, durable: &Root, version: u32) -> Result<PieceSet> {
         let mut sealed = PieceSet::default();
+        // Several places of a commit may have the same nodes, if it has nested trees.
+        let mut seen = (version >= NESTED_VERSION).then(HashSet::new);
         let mut seal_after = |generation: Generation, node: Extent| {
-            let is_young = self.arena.birth(node.start)? > generation;
+            let is_young = self.arena.birth(node.start)? > generation
+                && seen.as_mut().is_none_or(|seen: &mut HashSet<u64>| seen.insert(node.start));
             if is_young {
                 self.arena.seal(node.start)?;
                 sealed.add(node);
@@ -201,7 +207,11 @@ impl Engine {
         // of snapshots that were dropped while a reader sees them.
         let opened = state.opened;
         let is_seen_only = |named: &NamedSnapshot| named.dropped.is_some() && named.root.generation < opened;
-        let is_clean = !state.removed_subtrees.has_lost_nodes() && !state.named.iter().any(is_seen_only);
+        // The next opening also counts the references to shared nodes.
+        let is_clean = state.writer.shares.is_empty()
+            && !state.removed_subtrees.has_lost_nodes()
+            && !state.named.iter().any(is_seen_only);
+        let version = state.version();
         let State { writer, reclaimer, records, free_map, record, .. } = state;
         let record = writer.shared().extent(*record)?;
         // The map contains only the nodes that the newest commit and its named snapshots reach; the next opening looks
@@ -212,7 +222,7 @@ impl Engine {
         let reference = write_map(writer, unneeded)?;
         self.arena.seal(reference)?;
         let end = writer.space.end();
-        Ok(Header { version: VERSION, identity: self.identity, number, root, end, free_map: Some(reference), is_clean })
+        Ok(Header { version, identity: self.identity, number, root, end, free_map: Some(reference), is_clean })
     }
 }
 

@@ -7,13 +7,13 @@ use crate::writer::State;
 
 impl Engine {
     /// Returns whether a checkpoint is due: the log is long enough, or the last checkpoint keeps more bytes from being
-    /// reused than the options allow and than a quarter of the used bytes.
+    /// reused than the options allow and than a quarter of the used bytes; or the header is to get another version.
     #[inline]
     pub(crate) fn is_checkpoint_due(&self, state: &State) -> bool {
         let parked = state.reclaimer.parked_units(state.durable.generation) * UNIT;
         let used = state.writer.space.used_units() * UNIT;
         let is_long = self.log.size_bytes() > self.options.log_limit(used);
-        is_long || (parked > self.options.checkpoint_space_bytes && parked > used / 4)
+        is_long || state.is_version_due || (parked > self.options.checkpoint_space_bytes && parked > used / 4)
     }
 
     /// Returns whether new transactions wait for the running checkpoint: it and the last one together keep more bytes

@@ -1,15 +1,17 @@
 //! Copies a store to another place while it is written to.
 
-use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::copy_target::{CopyCounter, CopyProgress, CopyTarget};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::snapshot::Snapshot;
 use crate::storage::EncryptionKey;
 use crate::store::Store;
-use crate::tree::{Range, Tree};
+use crate::tree::{Item, Tree};
+use crate::tree_changes::ItemChanges;
+use crate::tree_path::TreePath;
 
 /// A transaction of the copy ends once its keys and values have this many bytes.
 const BATCH_BYTES: usize = 8 << 20;
@@ -94,41 +96,80 @@ fn copy_changes(
         transaction.tree(name)?;
     }
     transaction.commit()?;
-    for name in &names {
+    let mut pending = Vec::new();
+    for name in names.iter().rev() {
         let old = before.map(|before| before.tree(name)).transpose()?.flatten();
-        if let Some(new) = now.tree(name)? {
-            copy_tree(target, name, old, &new, counter)?;
+        pending.extend(now.tree(name)?.map(|new| (TreePath::new(name.as_str()), old, new)));
+    }
+    // Trees with the same nodes share them in the target, too.
+    let mut copied: HashMap<u64, TreePath> = HashMap::new();
+    while let Some((place, old, new)) = pending.pop() {
+        let root = new.root();
+        if let Some(first) = copied.get(&root.reference()).filter(|_| !root.is_none()) {
+            share_tree(target, first, &place)?;
+            continue;
         }
+        copied.insert(root.reference(), place.clone());
+        copy_tree(target, &place, old, new, counter, &mut pending)?;
     }
     Ok(())
 }
 
-type Entries<'a> = std::iter::Peekable<Range<'a>>;
+/// Makes the tree at `place` a copy of the tree at `first`, which has the same nodes, and is complete.
+pub(crate) fn share_tree(target: &Store, first: &TreePath, place: &TreePath) -> Result<()> {
+    if place.is_within(first) {
+        return Err(Error::corrupt(format!("the tree {first} contains itself")));
+    }
+    let mut transaction = target.begin()?;
+    match place.parent() {
+        None => drop(transaction.drop_tree(place.name())?),
+        Some((around, key)) => drop(transaction.tree_at(&around)?.remove(key)?),
+    }
+    transaction.copy_tree(first, place)?;
+    transaction.commit()
+}
 
-fn copy_tree(
+/// A tree that is to be copied: its place, its earlier state if the target has it, and its state.
+type PendingTree<'a> = (TreePath, Option<Tree<'a>>, Tree<'a>);
+
+/// Copies the changes of a tree. Adds its nested trees to `pending`.
+fn copy_tree<'a>(
     target: &Store,
-    name: &str,
-    old: Option<Tree<'_>>,
-    new: &Tree<'_>,
+    place: &TreePath,
+    old: Option<Tree<'a>>,
+    new: Tree<'a>,
     counter: &mut CopyCounter<'_>,
+    pending: &mut Vec<PendingTree<'a>>,
 ) -> Result<()> {
-    let mut old = old.map(|tree| tree.iter().peekable());
-    let mut new = new.iter().peekable();
-    while new.peek().is_some() || old.as_mut().is_some_and(|old| old.peek().is_some()) {
+    let mut changes = ItemChanges::new(old, new)?;
+    let mut is_done = false;
+    while !is_done {
         let mut transaction = target.begin()?;
-        let mut tree = transaction.tree(name)?;
+        let mut tree = transaction.tree_at(place)?;
         let mut bytes = 0;
         while bytes < BATCH_BYTES {
-            match next_change(old.as_mut(), &mut new)? {
-                Change::None => break,
-                Change::Same => {}
-                Change::Remove(key) => {
-                    bytes += key.len();
-                    tree.remove(&key)?;
-                }
-                Change::Put(key, value) => {
-                    bytes += key.len() + value.len();
+            let Some((key, before, now)) = changes.next()? else {
+                is_done = true;
+                break;
+            };
+            bytes += key.len();
+            match (before, now) {
+                (_, None) => drop(tree.remove(&key)?),
+                (_, Some(Item::Value(value))) => {
+                    bytes += value.len();
                     tree.put(&key, value)?;
+                }
+                (before, Some(Item::Tree(nested))) => {
+                    let old = match before {
+                        Some(Item::Tree(old)) => Some(old),
+                        Some(Item::Value(_)) => {
+                            tree.remove(&key)?;
+                            None
+                        }
+                        None => None,
+                    };
+                    tree.tree_at(&key)?;
+                    pending.push((place.clone().child(key), old, nested));
                 }
             }
         }
@@ -136,33 +177,4 @@ fn copy_tree(
         counter.add(bytes)?;
     }
     Ok(())
-}
-
-enum Change<'a> {
-    None,
-    Same,
-    Remove(Vec<u8>),
-    Put(Vec<u8>, &'a [u8]),
-}
-
-/// Takes the smallest remaining key from `old`, `new` or both, and returns its change.
-fn next_change<'a>(old: Option<&mut Entries<'_>>, new: &mut Entries<'a>) -> Result<Change<'a>> {
-    let Some(old) = old else {
-        let entry = new.next().transpose()?;
-        return Ok(entry.map_or(Change::None, |(key, value)| Change::Put(key, value)));
-    };
-    let order = match (old.peek(), new.peek()) {
-        (None, None) => return Ok(Change::None),
-        (Some(Ok((old, _))), Some(Ok((new, _)))) => old.cmp(new),
-        (Some(_), None) | (Some(Err(_)), _) => Ordering::Less,
-        (None, Some(_)) | (_, Some(Err(_))) => Ordering::Greater,
-    };
-    let was = if order == Ordering::Greater { None } else { old.next().transpose()? };
-    let is = if order == Ordering::Less { None } else { new.next().transpose()? };
-    Ok(match (was, is) {
-        (Some((_, was)), Some((_, is))) if was == is => Change::Same,
-        (_, Some((key, value))) => Change::Put(key, value),
-        (Some((key, _)), None) => Change::Remove(key),
-        (None, None) => Change::None,
-    })
 }

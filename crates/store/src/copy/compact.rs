@@ -15,6 +15,7 @@ use std::ops::ControlFlow;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use super::compact_nested::NestedPosition;
 use crate::arena::FIRST_UNIT;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -142,12 +143,15 @@ struct Pass {
     targets: Vec<Target>,
     at: usize,
     low: Vec<u8>,
+    nested: NestedPosition,
 }
 
 /// A unit of work: a kind of tree to move.
 enum Target {
     /// The tree with this name, in the newest commit and in named snapshots.
     Tree(String),
+    /// The trees nested in the tree with this name.
+    Nested(String),
     /// The catalogs of all these commits.
     Catalogs,
     /// The tree of snapshot names.
@@ -253,8 +257,12 @@ impl Engine {
         let named = before.named(&self.arena)?;
         let kept = named.iter().map(|(_, root)| root.generation).max().unwrap_or(0);
         let mut roots: Vec<Root> = named.iter().map(|(_, root)| *root).chain([before]).collect();
+        let has_nested = state.has_nested;
         let mut moving = Relocation::new(&mut state.writer, pass.ceiling, kept, STEP_BYTES / UNIT);
         moving.set_only_long(pass.only_long);
+        if has_nested {
+            moving.leave_kept();
+        }
         pass.advance(&self.arena, &mut moving, &mut roots)?;
         let is_full = moving.is_full();
         let moved = moving.finish();
@@ -310,16 +318,33 @@ fn plan(state: &mut State, slack: u64) -> Result<Option<(Pass, u64)>> {
     for root in state.root.named(arena)?.into_iter().map(|(_, root)| root).chain([state.root]) {
         names.extend(root.trees(arena)?.into_iter().map(|(name, _)| name));
     }
-    let trees = names.into_iter().map(Target::Tree);
+    let has_nested = state.has_nested;
+    let nested = |name: &String| has_nested.then(|| Target::Nested(name.clone()));
+    let trees = names.into_iter().flat_map(|name| [nested(&name), Some(Target::Tree(name))]).flatten();
     let targets = trees.chain([Target::Catalogs, Target::Snapshots]).collect();
     state.writer.space.set_ceiling(Some(ceiling));
-    Ok(Some((Pass { ceiling, only_long: true, targets, at: 0, low: Vec::new() }, above)))
+    Ok(Some((
+        Pass { ceiling, only_long: true, targets, at: 0, low: Vec::new(), nested: NestedPosition::default() },
+        above,
+    )))
 }
 
 impl Pass {
     fn restart_with_all_nodes(&mut self) {
         (self.only_long, self.at) = (false, 0);
         self.low.clear();
+        self.nested = NestedPosition::default();
+    }
+
+    /// Continues with the next target, and returns whether that is the first one again.
+    fn start_next(&mut self) -> bool {
+        self.at += 1;
+        self.low.clear();
+        let is_again = self.only_long && self.at == self.targets.len();
+        if is_again {
+            self.restart_with_all_nodes();
+        }
+        is_again
     }
 
     /// Moves the next part of the target. Updates the roots, the last of which is the newest commit's.
@@ -342,6 +367,19 @@ impl Pass {
                             changed = Some((changed.map_or(self.at, |(first, _)| first), self.at));
                         }
                     }
+                }
+                Some(Target::Nested(_)) if !words.is_empty() => break,
+                Some(Target::Nested(name)) => {
+                    let Some(newest) = roots.last_mut() else { break };
+                    // Nodes below a shared one have several places, and stay where they are.
+                    let is_done =
+                        !moving.writer().shares.is_empty() || self.nested.advance(arena, moving, newest, name)?;
+                    if !is_done {
+                        break;
+                    }
+                    self.nested = NestedPosition::default();
+                    self.start_next();
+                    continue;
                 }
                 // A transaction visits the nodes of a catalog once. Catalogs have no long values.
                 Some(Target::Catalogs) if !words.is_empty() => break,
@@ -367,10 +405,7 @@ impl Pass {
                     break;
                 }
                 None => {
-                    self.at += 1;
-                    self.low.clear();
-                    if self.only_long && self.at == self.targets.len() {
-                        self.restart_with_all_nodes();
+                    if self.start_next() {
                         break;
                     }
                 }

@@ -2,8 +2,10 @@
 
 mod backup;
 mod compact;
+mod compact_nested;
 mod copy_target;
 
+pub(crate) use self::backup::share_tree;
 pub use self::compact::{Compaction, CompactionProgress};
 pub use self::copy_target::CopyProgress;
 pub(crate) use self::copy_target::{CopyCounter, CopyTarget};

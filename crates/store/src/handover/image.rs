@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! byte   0  checksum        XXH3 of the bytes from 8 on
-//!        8  magic           "LathWst1"
+//!        8  magic           "LathWst2"
 //!       16  taken           how often the writer lock was taken when the state was saved
 //!       24  identity        of the store
 //!       32  length          of the numbers in bytes
@@ -28,10 +28,11 @@ use crate::root::Root;
 use crate::space::Space;
 use crate::space::reclaim::Reclaimer;
 use crate::trie::Writer;
+use crate::trie::shares::Shares;
 use crate::words::{WordReader, WordWriter};
 use crate::writer::{NamedSnapshot, PublishedCommit, RemovedSubtrees, State};
 
-const MAGIC: u64 = u64::from_le_bytes(*b"LathWst1");
+const MAGIC: u64 = u64::from_le_bytes(*b"LathWst2");
 
 /// The bytes before the numbers.
 const HEAD_BYTES: usize = 40;
@@ -95,6 +96,8 @@ impl State {
         out.put(self.record);
         out.put(self.opened);
         out.put(self.has_copies.into());
+        out.put(self.has_nested.into());
+        out.put(self.is_version_due.into());
         out.put_option(self.gap);
         out.put_option(self.free_map.map(|map| map.start));
         out.put(self.free_map.map_or(0, |map| map.units.into()));
@@ -113,6 +116,7 @@ impl State {
         self.reclaimer.save(out);
         self.records.save(out);
         self.removed_subtrees.save(out);
+        self.writer.shares.save(out);
     }
 
     /// Adds the checkpoints that readers hold who found no writer, while no process had the lock. Each of them is the last
@@ -141,7 +145,9 @@ impl State {
         let mut writer = Writer::new(arena, space, generation);
         writer.begin();
         let (root, durable) = (next_root(from)?, next_root(from)?);
-        let (record, opened, has_copies, gap) = (from.next()?, from.next()?, from.next_flag()?, from.next_option()?);
+        let (record, opened) = (from.next()?, from.next()?);
+        let (has_copies, nested) = (from.next_flag()?, [from.next_flag()?, from.next_flag()?]);
+        let gap = from.next_option()?;
         let map = from.next_option()?;
         let units = u32::try_from(from.next()?).unwrap_or(0);
         let free_map = map.map(|start| Extent { start, units });
@@ -154,11 +160,14 @@ impl State {
         for _ in 0..from.next_len()? {
             published.push(PublishedCommit { value: from.next()?, root: next_root(from)? });
         }
+        let (reclaimer, records) = (Reclaimer::restore(from)?, Reclaimer::restore(from)?);
+        let removed_subtrees = RemovedSubtrees::restore(from)?;
+        writer.shares = Shares::restore(from)?;
         Ok(Box::new(Self {
             writer,
-            reclaimer: Reclaimer::restore(from)?,
-            records: Reclaimer::restore(from)?,
-            removed_subtrees: RemovedSubtrees::restore(from)?,
+            reclaimer,
+            records,
+            removed_subtrees,
             root,
             record,
             durable,
@@ -169,6 +178,8 @@ impl State {
             free_map,
             gap,
             has_copies,
+            has_nested: nested[0],
+            is_version_due: nested[1],
             held: Vec::new(),
             views: Arc::default(),
         }))

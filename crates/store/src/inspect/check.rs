@@ -1,6 +1,6 @@
 //! Checks a store: every node that a root reaches, and every unit of the file.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError};
 
 use crate::arena::{Arena, FIRST_UNIT, HEADER_SLOTS};
@@ -15,7 +15,7 @@ use crate::space::Space;
 use crate::store::Store;
 use crate::trie::find::Branch;
 use crate::trie::{MAX_KEY_LEN, count};
-use crate::writer::{PublishedCommit, State, sorted};
+use crate::writer::{PublishedCommit, State, sorted, walk_root};
 
 /// Problems beyond this number are only counted.
 const PROBLEMS_MAX: usize = 1000;
@@ -106,6 +106,7 @@ impl Store {
 
 fn check_state(arena: &Arc<Arena>, state: &mut State) -> CheckReport {
     let mut checker = Checker::new(arena, state.durable.generation);
+    checker.may_share = state.has_nested;
     checker.check_headers();
     // Commits with sealed nodes, up to the durable generation, come first, then commits that only readers hold. Each
     // group starts with the newest, which has most of the shared nodes.
@@ -127,6 +128,9 @@ fn check_state(arena: &Arc<Arena>, state: &mut State) -> CheckReport {
         checker.check_record(record);
     }
     checker.check_space(state);
+    if state.has_nested {
+        checker.check_shares(state);
+    }
     checker.report
 }
 
@@ -163,6 +167,8 @@ struct Checker<'a> {
     is_first_root: bool,
     /// Nodes of this root that earlier roots reach as well.
     shared: HashSet<u64>,
+    /// Whether several places of a commit may have the same nodes.
+    may_share: bool,
     /// Whether every node could be visited.
     is_complete: bool,
     report: CheckReport,
@@ -178,6 +184,7 @@ impl<'a> Checker<'a> {
             starts: Space::new(FIRST_UNIT, end),
             is_first_root: true,
             shared: HashSet::new(),
+            may_share: false,
             is_complete: true,
             report: CheckReport::default(),
         }
@@ -246,7 +253,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks all nodes of a tree, and returns the number of its keys in nodes that no earlier root has.
+    /// Checks all nodes of a tree and of the trees nested in it, and returns the number of their keys in nodes that no earlier root has.
     fn check_tree(&mut self, root: Word, birth_max: Generation) -> u64 {
         let path: Arc<[u8]> = Arc::from([]);
         let mut pending = Vec::new();
@@ -262,7 +269,7 @@ impl<'a> Checker<'a> {
                     if is_new {
                         keys += leaf.count() as u64;
                     }
-                    if let Err(error) = self.check_leaf(&visit, &leaf, birth, is_new) {
+                    if let Err(error) = self.check_leaf(&visit, &leaf, (birth, is_new), &mut pending) {
                         self.report_unreadable(reference, error);
                     }
                 }
@@ -294,6 +301,9 @@ impl<'a> Checker<'a> {
         }
         let start = Extent { start: reference, units: 1 };
         if self.starts.is_used(start) {
+            if self.may_share && (self.is_first_root || self.shared.contains(&reference)) {
+                return None;
+            }
             if self.is_first_root || !self.shared.insert(reference) {
                 self.problem(reference, "two references in one commit lead to this node");
                 self.is_complete = false;
@@ -322,7 +332,14 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn check_leaf(&mut self, visit: &Visit, leaf: &Leaf<'_>, birth: Generation, is_new: bool) -> Result<()> {
+    /// Checks a leaf of this generation, and whether this is its first visit. Adds its nested trees to `pending`.
+    fn check_leaf(
+        &mut self,
+        visit: &Visit,
+        leaf: &Leaf<'_>,
+        (birth, is_new): (Generation, bool),
+        pending: &mut Vec<Visit>,
+    ) -> Result<()> {
         let reference = visit.word.reference();
         if visit.word.count() != Some(leaf.count() as u64) {
             self.problem(reference, "a leaf has another number of keys than its parent says");
@@ -348,10 +365,16 @@ impl<'a> Checker<'a> {
             if leaf.hash_at(index) != hash(&key) {
                 self.problem(reference, "the hash of a key is wrong");
             }
-            if let Slot::External(value) = entry.value
-                && is_new
-            {
-                self.check_value(value, birth);
+            match entry.value {
+                Slot::External(value) if is_new => self.check_value(value, birth),
+                Slot::Tree(word) if is_new && word.is_none() && word != Word::NONE => {
+                    self.problem(reference, "a nested tree without nodes counts keys");
+                }
+                Slot::Tree(word) if is_new && !word.is_none() => {
+                    let path = Arc::from([]);
+                    pending.push(Visit { word, path, bounds: (None, None), birth_max: birth, is_root: true });
+                }
+                _ => {}
             }
             last.clone_from(&key);
         }
@@ -402,6 +425,33 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
+    /// Checks that the counts of references are the numbers of references.
+    fn check_shares(&mut self, state: &State) {
+        let mut counts: HashMap<u64, u64> = HashMap::new();
+        let mut count = |extent: Extent| {
+            let count = counts.entry(extent.start).or_insert(0);
+            *count += 1;
+            Ok(*count == 1)
+        };
+        let walked = walk_root(state.writer.shared(), &state.root, 0, &mut count)
+            .and_then(|()| state.removed_subtrees.walk(self.arena, &mut count));
+        if let Err(error) = walked {
+            return self.report.add_error(error);
+        }
+        let shares = &state.writer.shares;
+        counts.retain(|_, count| *count > 1);
+        let counted = shares.nodes().map(|node| (node, shares.references(node))).filter(|(_, count)| *count > 1);
+        for (node, count) in counted {
+            let found = counts.remove(&node).unwrap_or(1);
+            if found != count {
+                self.problem(node, format!("a node has {found} references, and {count} were counted"));
+            }
+        }
+        for (node, found) in counts {
+            self.problem(node, format!("a node has {found} references, and one was counted"));
+        }
+    }
+
     /// Checks that the used space is exactly the reached nodes and the nodes that wait to become free.
     fn check_space(&mut self, state: &mut State) {
         let space = &mut state.writer.space;
@@ -433,6 +483,8 @@ impl<'a> Checker<'a> {
                 let what = "space of a removed subtree overlaps a node";
                 self.report.add(Some(extent.start.saturating_mul(UNIT)), what);
             }
+            // Several removed subtrees may share it.
+            self.starts.mark_used(Extent { units: 1, ..extent });
             Ok(true)
         });
         if let Err(error) = walked {

@@ -1,6 +1,6 @@
 //! Creates and changes leaves.
 
-use super::leaf::{EXTERNAL, HASHES, INLINE_MAX, LONG};
+use super::leaf::{EXTERNAL, HASHES, INLINE_MAX, LONG, NESTED, TREE, nested_word};
 use super::{Leaf, Slot, put_u16, u16_at};
 use crate::error::{Error, Result};
 
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 pub(crate) fn entry_len(suffix_len: usize, value: Slot<'_>) -> usize {
     let value_len = match value {
         Slot::Inline(bytes) => bytes.len(),
-        Slot::External(_) => 8,
+        Slot::External(_) | Slot::Tree(_) => 8,
     };
     2 + if suffix_len >= usize::from(LONG) { 2 } else { 0 } + suffix_len + value_len
 }
@@ -42,11 +42,16 @@ impl<'a> LeafWriter<'a> {
         write_entry(&mut self.body[at..], suffix, value);
     }
 
-    /// Adds an entry. `tail` is its suffix followed by its inline value; `external` is its value node otherwise.
+    /// Adds an entry. `tail` is its suffix followed by its inline value or the word of its tree; `external` is its value
+    /// node, as in [`EntryParts`](super::leaf::EntryParts).
     fn push_tail(&mut self, hash: u8, suffix_len: usize, tail: &[u8], external: u64) {
         if external != 0 || suffix_len >= usize::from(LONG) {
             let (suffix, value) = tail.split_at(suffix_len);
-            let value = if external == 0 { Slot::Inline(value) } else { Slot::External(external) };
+            let value = match external {
+                0 => Slot::Inline(value),
+                NESTED => Slot::Tree(nested_word(value).unwrap_or_default()),
+                reference => Slot::External(reference),
+            };
             return self.push(hash, suffix, value);
         }
         let at = self.place(hash, 2 + tail.len());
@@ -148,6 +153,7 @@ pub(crate) fn overwrite(body: &mut [u8], index: usize, suffix_len: usize, value:
     match value {
         Slot::Inline(bytes) => entry[len - bytes.len()..].copy_from_slice(bytes),
         Slot::External(reference) => entry[len - 8..].copy_from_slice(&reference.to_le_bytes()),
+        Slot::Tree(word) => entry[len - 8..].copy_from_slice(&word.bits().to_le_bytes()),
     }
 }
 
@@ -172,13 +178,17 @@ fn write_entry(to: &mut [u8], suffix: &[u8], value: Slot<'_>) {
             to[1] = EXTERNAL;
             to[at..at + 8].copy_from_slice(&reference.to_le_bytes());
         }
+        Slot::Tree(word) => {
+            to[1] = TREE;
+            to[at..at + 8].copy_from_slice(&word.bits().to_le_bytes());
+        }
     }
 }
 
 /// Entries that are moved between leaves.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
-    /// Each key, followed by its value if the value is inline.
+    /// Each key, followed by its value if the value is inline, or by the word of its tree.
     bytes: Vec<u8>,
     items: Vec<Item>,
     /// Whether there are keys whose length takes two more bytes.
@@ -192,11 +202,11 @@ const BYTES_MAX: usize = 1 << 25;
 struct Item {
     hash: u8,
     key: (u32, u32),
-    /// The end of an inline value, which begins at the end of the key.
+    /// The end of an inline value or of a word, which begins at the end of the key.
     value_end: u32,
     /// Bytes that this entry and those before it take in a leaf without a prefix.
     size_to: u32,
-    /// The value node, or 0.
+    /// The value node, as in [`EntryParts`](super::leaf::EntryParts).
     external: u64,
 }
 
@@ -223,6 +233,10 @@ impl Entries {
                 0
             }
             Slot::External(reference) => reference,
+            Slot::Tree(word) => {
+                self.bytes.extend_from_slice(&word.bits().to_le_bytes());
+                NESTED
+            }
         };
         self.close(hash, start, end, external);
     }

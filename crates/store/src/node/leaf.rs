@@ -3,7 +3,8 @@
 //! ```text
 //! body   12 keys u16 │ 14 prefix length u16 │ 16 heap length u16 │ 18 dead bytes u16
 //!        20 hash u8 of each key │ place u16 of each entry │ prefix │ free … │ heap, to the end of the node
-//! entry  0 suffix length u8 (255: a u16 follows both length bytes) │ 1 value length u8 (253: a reference u64 follows the suffix)
+//! entry  0 suffix length u8 (255: a u16 follows both length bytes)
+//!        1 value length u8 (253: a reference u64 follows the suffix; 254: the word of a nested tree)
 //!        suffix │ value
 //! ```
 //! Keys are in order. Each is the path to the leaf, the leaf's prefix and the entry's suffix. An entry's place is the
@@ -14,7 +15,7 @@ use std::cmp::Ordering;
 
 use lath_kernels::bytesearch;
 
-use super::{Node, u16_at};
+use super::{Node, Word, u16_at};
 use crate::error::{Error, Result};
 
 /// The offset of the hashes.
@@ -28,6 +29,12 @@ pub(crate) const SHORT: usize = 16;
 
 /// In place of a value's length: a reference to a value node follows.
 pub(crate) const EXTERNAL: u8 = 253;
+
+/// In place of a value's length: the word of a nested tree follows.
+pub(crate) const TREE: u8 = 254;
+
+/// In place of a value node: the value is the word of a nested tree. No reference has this number.
+pub(crate) const NESTED: u64 = u64::MAX;
 
 /// In place of a suffix's length: the next two bytes have the length.
 pub(crate) const LONG: u8 = 255;
@@ -48,6 +55,8 @@ pub(crate) enum Slot<'a> {
     Inline(&'a [u8]),
     /// In the value node at this reference.
     External(u64),
+    /// None: below the key is the tree with this root.
+    Tree(Word),
 }
 
 /// A key's suffix and its value.
@@ -63,9 +72,9 @@ pub(crate) struct EntryParts<'a> {
     pub(crate) suffix: &'a [u8],
     /// The suffix with all bytes that follow it in the node.
     pub(crate) room: &'a [u8],
-    /// The value, if it is in the leaf.
+    /// The value, if it is in the leaf, or the word of a nested tree.
     pub(crate) value: &'a [u8],
-    /// The value node, or 0 if the value is in the leaf.
+    /// The value node, 0 if the value is in the leaf, or [`NESTED`].
     pub(crate) value_node: u64,
 }
 
@@ -160,7 +169,11 @@ impl<'a> Leaf<'a> {
     #[inline]
     pub(crate) fn entry(&self, index: usize) -> Result<Entry<'a>> {
         let EntryParts { suffix, value, value_node, .. } = self.entry_parts(index)?;
-        let value = if value_node == 0 { Slot::Inline(value) } else { Slot::External(value_node) };
+        let value = match value_node {
+            0 => Slot::Inline(value),
+            NESTED => Slot::Tree(nested_word(value)?),
+            reference => Slot::External(reference),
+        };
         Ok(Entry { suffix, value })
     }
 
@@ -169,34 +182,37 @@ impl<'a> Leaf<'a> {
     pub(crate) fn entry_parts(&self, index: usize) -> Result<EntryParts<'a>> {
         let (suffix, value_len, rest) = self.split(index)?;
         let room = &self.body[self.body.len() - rest.len() - suffix.len()..];
-        if value_len == EXTERNAL {
-            let value_node = rest.first_chunk().map_or(0, |reference| u64::from_le_bytes(*reference));
-            return if value_node == 0 {
-                Err(overrun())
-            } else {
-                Ok(EntryParts { suffix, room, value: &[], value_node })
+        if value_len >= EXTERNAL {
+            let Some((bytes, _)) = rest.split_first_chunk::<8>() else { return Err(overrun()) };
+            return match (value_len, u64::from_le_bytes(*bytes)) {
+                (TREE, _) => Ok(EntryParts { suffix, room, value: bytes, value_node: NESTED }),
+                (_, 0 | NESTED) => Err(overrun()),
+                (_, value_node) => Ok(EntryParts { suffix, room, value: &[], value_node }),
             };
         }
         let value = rest.get(..usize::from(value_len)).ok_or_else(overrun)?;
         Ok(EntryParts { suffix, room, value, value_node: 0 })
     }
 
-    /// The length of a suffix, the suffix followed by an inline value, and the value node, or 0 if the value is inline.
+    /// The length of a suffix, the suffix followed by an inline value or the word of a tree, and the value node, as in
+    /// [`EntryParts`].
     #[inline]
     pub(super) fn tail(&self, index: usize) -> Result<(usize, &'a [u8], u64)> {
         let (suffix, value_len, rest) = self.split(index)?;
         if value_len == EXTERNAL {
             let Some((reference, _)) = rest.split_first_chunk::<8>() else { return Err(overrun()) };
-            return Ok((suffix.len(), suffix, u64::from_le_bytes(*reference)));
+            let reference = u64::from_le_bytes(*reference);
+            return if reference == NESTED { Err(overrun()) } else { Ok((suffix.len(), suffix, reference)) };
         }
         let start = self.body.len() - rest.len() - suffix.len();
-        let tail = self.body[start..].get(..suffix.len() + usize::from(value_len)).ok_or_else(overrun)?;
-        Ok((suffix.len(), tail, 0))
+        let (len, value_node) = if value_len == TREE { (8, NESTED) } else { (usize::from(value_len), 0) };
+        let tail = self.body[start..].get(..suffix.len() + len).ok_or_else(overrun)?;
+        Ok((suffix.len(), tail, value_node))
     }
 
-    /// Returns whether the value of an entry may be in a value node: `false` only if it certainly is not.
+    /// Returns whether an entry may refer to another node: `false` only if it certainly does not.
     #[inline]
-    pub(crate) fn may_be_external(&self, index: usize) -> bool {
+    pub(crate) fn may_refer(&self, index: usize) -> bool {
         let value_len = self.body.len().checked_sub(self.place(index)).and_then(|at| self.body.get(at + 1));
         value_len.is_none_or(|len| *len >= EXTERNAL)
     }
@@ -227,7 +243,7 @@ impl<'a> Leaf<'a> {
         } else {
             (usize::from(*suffix_len), rest)
         };
-        if *value_len > EXTERNAL {
+        if *value_len > TREE {
             return Err(Error::corrupt("an entry of a leaf has an invalid value length"));
         }
         let (suffix, rest) = rest.split_at_checked(suffix_len).ok_or_else(overrun)?;
@@ -326,6 +342,12 @@ impl<'a> Leaf<'a> {
         let suffix = self.suffix(index)?;
         Ok(head(suffix, suffix.len()))
     }
+}
+
+/// The word of a nested tree, from the bytes in the leaf.
+#[inline]
+pub(crate) fn nested_word(bytes: &[u8]) -> Result<Word> {
+    bytes.as_array().map(|bits| Word::from_bits(u64::from_le_bytes(*bits))).ok_or_else(overrun)
 }
 
 /// The suffix of the entry at `place` with the bytes after it, the suffix's length, and the value. `None` if the suffix

@@ -15,9 +15,12 @@ use crate::node::{REFERENCE_LIMIT, Word};
 use crate::root::Root;
 use crate::storage::{ENCRYPTED_MAGIC, MAGIC};
 
-/// The version of the format that is written. Since version 2, records of the log say what was durable when they were
-/// written.
+/// The version of the format that is written to a store without nested trees. Since version 2, records of the log say
+/// what was durable when they were written.
 pub(crate) const VERSION: u32 = 2;
+
+/// The version of a store with trees that were nested, moved or copied. Programs that know version 2 only refuse it.
+pub(crate) const NESTED_VERSION: u32 = 3;
 
 const CLEAN: u32 = 1;
 
@@ -27,7 +30,7 @@ const LIMIT: u64 = 1 << 56;
 /// The header of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// The version of the format; [`VERSION`] in a header that is to be written.
+    /// The version of the format; [`VERSION`] or [`NESTED_VERSION`] in a header that is to be written.
     pub(crate) version: u32,
     /// A random number, chosen when the store is created.
     pub(crate) identity: u64,
@@ -75,8 +78,10 @@ impl Header {
             return Ok(None);
         }
         let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
-        if !(1..=VERSION).contains(&version) {
-            let why = format!("the store has format version {version}, and this program knows versions 1 to {VERSION}");
+        if !(1..=NESTED_VERSION).contains(&version) {
+            let why = format!(
+                "the store has format version {version}, and this program knows versions 1 to {NESTED_VERSION}"
+            );
             return Err(Error::Invalid(why));
         }
         let root = Root {

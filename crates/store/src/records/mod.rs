@@ -5,7 +5,7 @@ pub(crate) mod header;
 pub(crate) mod record;
 
 pub use self::field_record::{RecordError, RecordReader, RecordWriter};
-pub(crate) use self::header::{Header, VERSION, newest_header};
-pub(crate) use self::record::{Operation, Operations, OperationsMark};
+pub(crate) use self::header::{Header, NESTED_VERSION, VERSION, newest_header};
+pub(crate) use self::record::{Operation, Operations, OperationsMark, TreeLabel};
 #[cfg(test)]
 pub(crate) use crate::storage::MAGIC;

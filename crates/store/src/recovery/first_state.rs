@@ -8,11 +8,12 @@ use crate::error::Result;
 use crate::extent::{Extent, UNIT};
 use crate::node::Word;
 use crate::readers::Readers;
-use crate::records::Header;
+use crate::records::{Header, NESTED_VERSION};
 use crate::root::Root;
 use crate::space::Space;
 use crate::space::reclaim::{Reclaimer, RetiredNode};
 use crate::trie::Writer;
+use crate::trie::shares::Shares;
 use crate::trie::walk::walk;
 use crate::writer::{NamedSnapshot, PublishedCommit, RemovedSubtrees, State, sorted, walk_root, write_record_at};
 
@@ -51,9 +52,10 @@ pub(super) fn first_state(write_arena: WriteArena, readers: &Readers, header: &H
     let (mut reclaimer, mut records) = (Reclaimer::new(), Reclaimer::new());
     // The map includes the nodes of the header's commit, and no root records.
     let is_in_map = |published: &PublishedCommit| published.record().is_none() && published.root == root;
+    let mut shares = Shares::default();
     let mut space = match map {
         Some(reference) => Space::lazy(MappedValue::new(arena, reference)?)?,
-        None => find_free(arena, header, &root, &named)?,
+        None => find_free(arena, header, &root, &named, &mut shares)?,
     };
     if map.is_none() || !published.iter().all(is_in_map) {
         // A killed writer may have made the file longer, and readers may hold its last commits.
@@ -61,6 +63,7 @@ pub(super) fn first_state(write_arena: WriteArena, readers: &Readers, header: &H
         hold_published(arena, &published, &mut space, [&mut reclaimer, &mut records])?;
     }
     let mut writer = Writer::new(write_arena, space, generation);
+    writer.shares = shares;
     // Opening a store without writing to it does not make its file longer, however dense it is.
     let extent = writer.allocate_tightly(1)?;
     let record = write_record_at(&mut writer, extent, &root)?;
@@ -80,16 +83,33 @@ pub(super) fn first_state(write_arena: WriteArena, readers: &Readers, header: &H
         free_map,
         gap: None,
         has_copies: false,
+        has_nested: header.version >= NESTED_VERSION,
+        is_version_due: false,
         held: Vec::new(),
         views: Arc::default(),
     }))
 }
 
 /// Finds the free space by visiting all nodes that the header's commit and its named snapshots reach.
-fn find_free(arena: &Arc<Arena>, header: &Header, root: &Root, named: &[NamedSnapshot]) -> Result<Space> {
+/// Counts the references to nodes that several trees of the header's commit share.
+fn find_free(
+    arena: &Arc<Arena>,
+    header: &Header,
+    root: &Root,
+    named: &[NamedSnapshot],
+    shares: &mut Shares,
+) -> Result<Space> {
     let end = (arena.len() / UNIT).max(header.end);
     let mut space = Space::new(FIRST_UNIT, end);
-    for root in [root].into_iter().chain(named.iter().map(|named| &named.root)) {
+    walk_root(arena, root, 0, &mut |extent| {
+        let is_new = space.mark_used(extent);
+        if !is_new && header.version >= NESTED_VERSION {
+            shares.add(extent.start);
+        }
+        Ok(is_new)
+    })?;
+    shares.settle(false);
+    for root in named.iter().map(|named| &named.root) {
         walk_root(arena, root, 0, &mut |extent| Ok(space.mark_used(extent)))?;
     }
     Ok(space)

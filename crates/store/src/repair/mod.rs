@@ -4,13 +4,14 @@ mod log_only;
 mod roots;
 mod salvage;
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use self::roots::StartingPoint;
-use self::salvage::Salvage;
+use self::salvage::{NestedRoot, Salvage, SalvagedItem};
 use crate::arena::Arena;
-use crate::copy::{CopyCounter, CopyProgress, CopyTarget};
+use crate::copy::{CopyCounter, CopyProgress, CopyTarget, share_tree};
 use crate::error::{Error, Result};
 use crate::inspect::Problem;
 use crate::log::Log;
@@ -20,6 +21,8 @@ use crate::root::{Root, parse_word};
 use crate::storage::{EncryptedStorage, EncryptionKey, FileStorage, Storage};
 use crate::store::Store;
 use crate::transaction::Transaction;
+use crate::tree::Item;
+use crate::tree_path::TreePath;
 
 /// A transaction of the new store ends once its keys and values have this many bytes.
 const BATCH_BYTES: usize = 8 << 20;
@@ -109,14 +112,15 @@ fn salvage_store(
     let start = roots::find(arena)?;
     let root = start.root;
     let mut salvage = Salvage::new(arena, start.sealed);
+    salvage.may_share = start.may_share;
     let mut report = RepairReport::default();
     if !start.has_header {
         let what = format!("both headers are damaged: commit {} was found by its record", root.sequence);
         salvage.problems.push(Problem { offset: Some(0), what });
     }
     let mut named: Vec<(String, Root)> = Vec::new();
-    salvage.walk(root.snapshots, root.generation, &mut |name, value| {
-        named.push((lossy_name(name), Root::from_snapshot(value)?));
+    salvage.walk(root.snapshots, root.generation, &mut |name, found| {
+        named.push((lossy_name(name), Root::from_snapshot(found.value()?)?));
         Ok(())
     })?;
     // In the order of their commits, so that only the differences between consecutive commits are written.
@@ -179,8 +183,8 @@ fn salvage_commit(
     counter: &mut CopyCounter<'_>,
 ) -> Result<u64> {
     let mut trees = Vec::new();
-    salvage.walk(root.catalog, root.generation, &mut |name, value| {
-        trees.push((lossy_name(name), parse_word(value)?));
+    salvage.walk(root.catalog, root.generation, &mut |name, found| {
+        trees.push((lossy_name(name), parse_word(found.value()?)?));
         Ok(())
     })?;
     let mut transaction = target.begin()?;
@@ -191,11 +195,28 @@ fn salvage_commit(
     }
     transaction.commit()?;
     let mut keys = 0;
-    for (name, tree) in trees {
+    let birth_max = root.generation;
+    let mut pending: Vec<(TreePath, NestedRoot)> =
+        trees.into_iter().rev().map(|(name, word)| (TreePath::new(name), NestedRoot { word, birth_max })).collect();
+    let mut copied: HashMap<u64, TreePath> = HashMap::new();
+    while let Some((place, root)) = pending.pop() {
+        let first = copied.get(&root.word.reference()).filter(|_| salvage.may_share && !root.word.is_none());
+        if let Some(first) = first {
+            match share_tree(target, first, &place) {
+                Err(Error::Corrupt { what, .. }) => salvage.problems.push(Problem { offset: None, what }),
+                shared => shared?,
+            }
+            continue;
+        }
+        copied.insert(root.word.reference(), place.clone());
         let open = Some(target.begin()?);
-        let mut copy = TreeCopy { target, name: &name, open, bytes: 0, next: Vec::new(), keys: 0, counter };
-        salvage.walk(tree, root.generation, &mut |key, value| copy.take(key, value))?;
-        keys += copy.finish()?;
+        let (next, nested) = (Vec::new(), Vec::new());
+        let mut copy = TreeCopy { target, place: &place, open, bytes: 0, next, keys: 0, nested, counter };
+        salvage.enter(&place);
+        salvage.walk(root.word, root.birth_max, &mut |key, found| copy.take(key, found))?;
+        let (copied, nested) = copy.finish()?;
+        keys += copied;
+        pending.extend(nested.into_iter().map(|(key, root)| (place.clone().child(key), root)));
     }
     Ok(keys)
 }
@@ -204,10 +225,13 @@ fn lossy_name(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
+/// The keys of nested trees, and their roots.
+type NestedRoots = Vec<(Vec<u8>, NestedRoot)>;
+
 /// Makes a tree of the new store have exactly the given keys.
 struct TreeCopy<'t, 'p> {
     target: &'t Store,
-    name: &'t str,
+    place: &'t TreePath,
     counter: &'t mut CopyCounter<'p>,
     open: Option<Transaction>,
     /// The number of bytes that the open transaction has written.
@@ -215,24 +239,37 @@ struct TreeCopy<'t, 'p> {
     /// The smallest key that may come next.
     next: Vec<u8>,
     keys: u64,
+    /// Nested trees, which are copied later.
+    nested: NestedRoots,
 }
 
 impl TreeCopy<'_, '_> {
-    fn take(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    fn take(&mut self, key: &[u8], found: SalvagedItem<'_>) -> Result<()> {
         let transaction = match &mut self.open {
             Some(transaction) => transaction,
             None => self.open.insert(self.target.begin()?),
         };
-        let mut tree = transaction.tree(self.name)?;
-        let there = tree.as_tree()?.lower_bound(&self.next)?;
-        let is_same = there.as_ref().is_some_and(|there| there.0 == key && there.1 == value);
-        let is_between = there.is_some_and(|there| there.0[..] < *key);
+        let mut tree = transaction.tree_at(self.place)?;
+        let mut there = tree.as_tree()?.cursor();
+        there.lower_bound(&self.next)?;
+        let is_between = there.key().is_some_and(|there| there < key);
         if is_between {
             tree.remove_range(&self.next, Some(key))?;
         }
-        if !is_same {
-            tree.upsert(key, value)?;
-            self.bytes += key.len() + value.len();
+        match (tree.item(key)?, found) {
+            (Some(Item::Value(there)), SalvagedItem::Value(value)) if there == value => {}
+            (_, SalvagedItem::Value(value)) => {
+                tree.upsert(key, value)?;
+                self.bytes += key.len() + value.len();
+            }
+            (there, SalvagedItem::Tree(root)) => {
+                if matches!(there, Some(Item::Value(_))) {
+                    tree.remove(key)?;
+                }
+                tree.tree_at(key)?;
+                self.nested.push((key.to_vec(), root));
+                self.bytes += key.len();
+            }
         }
         self.next.clear();
         self.next.extend_from_slice(key);
@@ -247,14 +284,15 @@ impl TreeCopy<'_, '_> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<u64> {
+    /// Returns the number of keys, and the nested trees.
+    fn finish(mut self) -> Result<(u64, NestedRoots)> {
         let mut transaction = match self.open.take() {
             Some(transaction) => transaction,
             None => self.target.begin()?,
         };
-        transaction.tree(self.name)?.remove_range(&self.next, None)?;
+        transaction.tree_at(self.place)?.remove_range(&self.next, None)?;
         transaction.commit()?;
         self.counter.add(self.bytes)?;
-        Ok(self.keys)
+        Ok((self.keys, self.nested))
     }
 }

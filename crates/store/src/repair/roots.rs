@@ -7,7 +7,7 @@ use crate::arena::{Arena, FIRST_UNIT};
 use crate::error::{Error, Result};
 use crate::extent::{Generation, UNIT};
 use crate::node::Kind;
-use crate::records::newest_header;
+use crate::records::{NESTED_VERSION, newest_header};
 use crate::root::Root;
 
 /// The maximum for numbers of commits and generations.
@@ -25,6 +25,8 @@ pub(super) struct StartingPoint {
     pub(super) identities: Vec<u64>,
     /// Whether the commit comes from a header.
     pub(super) has_header: bool,
+    /// Whether several trees may have the same nodes.
+    pub(super) may_share: bool,
 }
 
 /// Finds the newest checkpoint.
@@ -32,7 +34,8 @@ pub(super) fn find(arena: &Arena) -> Result<StartingPoint> {
     match newest_header(arena) {
         Ok(header) => {
             let (root, identities) = (header.root, vec![header.identity]);
-            Ok(StartingPoint { root, sealed: root.generation, identities, has_header: true })
+            let may_share = header.version >= NESTED_VERSION;
+            Ok(StartingPoint { root, sealed: root.generation, identities, has_header: true, may_share })
         }
         Err(Error::Corrupt { .. }) => search(arena),
         Err(other) => Err(other),
@@ -58,7 +61,7 @@ fn search(arena: &Arena) -> Result<StartingPoint> {
         }
     }
     identities.dedup();
-    Ok(StartingPoint { root, sealed: u64::MAX, identities, has_header: false })
+    Ok(StartingPoint { root, sealed: u64::MAX, identities, has_header: false, may_share: true })
 }
 
 /// Reads the unit as the root record of a commit, if it can be one.

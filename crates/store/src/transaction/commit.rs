@@ -65,6 +65,7 @@ impl Transaction {
             return Ok(None);
         }
         let Some(mut state) = self.state.take() else { return Err(ended()) };
+        self.note_nested(&mut state);
         match self.engine.commit(&mut state, &self.trees, self.snapshots, &self.named, &self.operations, durability) {
             Ok(committed) => {
                 self.engine.unlock_state(state);

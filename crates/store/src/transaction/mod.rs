@@ -1,10 +1,13 @@
 //! Write transactions.
 
 mod commit;
+mod nested;
 mod tree;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use self::nested::Chain;
 pub use self::tree::TreeMut;
 use crate::commits::OpenTree;
 use crate::engine::Engine;
@@ -13,7 +16,7 @@ use crate::extent::Generation;
 use crate::handover::WriterUse;
 use crate::node::Word;
 use crate::options::Durability;
-use crate::pending::Pending;
+use crate::pending::{Pending, Place};
 use crate::readers::ViewRoots;
 use crate::records::{Operation, Operations, OperationsMark};
 use crate::root::{NAME_MAX, Root, parse_word};
@@ -21,7 +24,7 @@ use crate::snapshot::Snapshot;
 use crate::space::reclaim::RetiredNode;
 use crate::trie::walk::walk;
 use crate::trie::{Mode, Purpose, RetiredLengths, Writer, find};
-use crate::writer::{NamedChange, State, walk_since};
+use crate::writer::{NamedChange, State};
 
 /// A state of a transaction that [`Transaction::rollback`] returns to.
 #[derive(Debug)]
@@ -41,6 +44,7 @@ struct Mark {
     snapshots: Word,
     named: usize,
     retired: RetiredLengths,
+    shares: usize,
     operations: OperationsMark,
 }
 
@@ -68,6 +72,9 @@ pub struct Transaction {
     state: Option<Box<State>>,
     first: Generation,
     trees: Vec<OpenTree>,
+    chain: Chain,
+    /// Whether it has nested, moved or copied trees.
+    has_nested: bool,
     snapshots: Word,
     named: Vec<NamedChange>,
     operations: Operations,
@@ -88,6 +95,8 @@ impl Transaction {
         Self {
             first: state.writer.generation,
             trees: Vec::new(),
+            chain: Chain::default(),
+            has_nested: false,
             snapshots: state.root.snapshots,
             named: Vec::new(),
             operations: Operations::new(durability != Durability::Off),
@@ -127,7 +136,7 @@ impl Transaction {
             self.trees[index].exists = true;
             self.operations.create(name);
         }
-        Ok(TreeMut { transaction: self, index })
+        Ok(TreeMut { transaction: self, place: Place { tree: index, depth: 0 } })
     }
 
     /// Returns the tree with this name, if it exists.
@@ -136,7 +145,8 @@ impl Transaction {
     /// The same as [`tree`](Self::tree).
     pub fn existing_tree(&mut self, name: &str) -> Result<Option<TreeMut<'_>>> {
         let index = self.look_up(name)?;
-        Ok(self.trees[index].exists.then_some(TreeMut { transaction: self, index }))
+        let place = Place { tree: index, depth: 0 };
+        Ok(self.trees[index].exists.then_some(TreeMut { transaction: self, place }))
     }
 
     /// Removes a tree with all its keys, and returns whether it existed.
@@ -232,10 +242,11 @@ impl Transaction {
         state.writer.generation += 1;
         let since = state.writer.generation;
         let retired = state.writer.retired_lengths();
+        let shares = state.writer.shares.mark();
         let id = self.next_mark;
         self.next_mark += 1;
         let named = self.named.len();
-        self.marks.push(Mark { id, since, trees, snapshots, named, retired, operations });
+        self.marks.push(Mark { id, since, trees, snapshots, named, retired, shares, operations });
         Ok(Savepoint { transaction: self.first, index: self.marks.len() - 1, id })
     }
 
@@ -250,15 +261,12 @@ impl Transaction {
         self.marks.truncate(savepoint.index + 1);
         let words = self.roots();
         let mark = &self.marks[savepoint.index];
-        let (since, retired) = (mark.since, mark.retired);
+        let (since, retired, shares) = (mark.since, mark.retired, mark.shares);
         self.trees = mark.trees.clone();
         self.snapshots = mark.snapshots;
         self.named.truncate(mark.named);
         self.operations.truncate(mark.operations);
-        self.change(Purpose::Other, |state| {
-            release_since(state, &words, since)?;
-            restore_retired(state, retired, since)
-        })
+        self.change(Purpose::Other, |state| undo_since(state, &words, (retired, shares), since))
     }
 
     /// Forgets a savepoint and those made after it. Their changes stay part of the transaction.
@@ -314,9 +322,12 @@ impl Transaction {
     /// Repeats an operation from the log.
     pub(crate) fn apply(&mut self, operation: Operation<'_>) -> Result<()> {
         match operation {
-            Operation::Put { tree, key, value } => self.tree(tree)?.put(key, value),
-            Operation::Remove { tree, key } => self.tree(tree)?.remove(key).map(drop),
-            Operation::RemoveRange { tree, low, high } => self.tree(tree)?.remove_range(low, high).map(drop),
+            Operation::Put { tree, key, value } => self.tree_at(tree)?.put(key, value),
+            Operation::Remove { tree, key } => self.tree_at(tree)?.remove(key).map(drop),
+            Operation::RemoveRange { tree, low, high } => self.tree_at(tree)?.remove_range(low, high).map(drop),
+            Operation::CreateNested(tree) => self.tree_at(tree).map(drop),
+            Operation::Move { from, to } => self.move_tree(from, to).map(drop),
+            Operation::Copy { from, to } => self.copy_tree(from, to).map(drop),
             Operation::Create(name) => self.tree(name).map(drop),
             Operation::Drop(name) => self.drop_tree(name).map(drop),
             Operation::KeepSnapshot(name) => self.keep_snapshot(name),
@@ -328,6 +339,7 @@ impl Transaction {
     pub(crate) fn commit_replayed(mut self, sequence: u64) -> Result<Box<State>> {
         self.flush()?;
         let Some(mut state) = self.state.take() else { return Err(ended()) };
+        self.note_nested(&mut state);
         self.engine.commit_replayed(&mut state, &self.trees, self.snapshots, &self.named, sequence)?;
         Ok(state)
     }
@@ -345,13 +357,12 @@ impl Transaction {
 
     fn flush_pending(&mut self) -> Result<()> {
         let mut pending = std::mem::take(&mut self.pending);
-        let index = pending.tree;
-        let mut root = self.trees[index].root;
+        let place = pending.place;
+        let mut root = self.root_to_change(place)?;
         let applied = self.change(Purpose::Other, |state| pending.apply(&mut state.writer, &mut root));
-        self.trees[index].root = root;
         self.pending = pending;
         self.pending.clear();
-        applied
+        applied.and_then(|()| self.set_root(place, root, Purpose::Other))
     }
 
     /// The roots of all trees that it may have changed.
@@ -404,8 +415,7 @@ impl Drop for Transaction {
         let words = self.roots();
         let mut undone = Ok(());
         if !self.has_failed {
-            undone = release_since(&mut state, &words, self.first)
-                .and_then(|()| restore_retired(&mut state, RetiredLengths::default(), self.first));
+            undone = undo_since(&mut state, &words, (RetiredLengths::default(), 0), self.first);
         }
         if self.has_failed || undone.is_err() {
             undone = state.rebuild_space();
@@ -417,33 +427,55 @@ impl Drop for Transaction {
     }
 }
 
-/// Frees the nodes below `words` that were created in generation `since` or later. Only this transaction ever reached
-/// them.
-fn release_since(state: &mut State, words: &[Word], since: Generation) -> Result<()> {
+/// Frees the nodes that were created in generation `since` or later, which only this transaction ever reached: nodes below `words`,
+/// and nodes and subtrees on the lists of retired ones, as far as these were added since their lengths were `retired`. The transaction
+/// reaches the other nodes of these lists again. Undoes the changes of shares after a mark.
+fn undo_since(
+    state: &mut State,
+    words: &[Word],
+    (retired, shares): (RetiredLengths, usize),
+    since: Generation,
+) -> Result<()> {
     let arena = Arc::clone(state.writer.shared());
+    let subtrees = state.writer.removed_subtrees.split_off(retired.subtrees);
+    let subtrees = subtrees.into_iter().map(|reference| Word::new(reference, 0));
+    // Trees that share nodes reach them several times.
+    let mut seen = (!state.writer.shares.is_unused()).then(HashSet::new);
     let mut nodes = Vec::new();
-    for word in words {
-        walk_since(&arena, *word, since, &mut |reference| {
-            nodes.push(RetiredNode { extent: arena.extent(reference)?, birth: arena.birth(reference)? });
-            Ok(())
+    for word in words.iter().copied().chain(subtrees) {
+        walk(&arena, word, since, &mut |reference, _| {
+            let birth = arena.birth(reference)?;
+            let is_young = birth >= since && seen.as_mut().is_none_or(|seen: &mut HashSet<u64>| seen.insert(reference));
+            if is_young {
+                nodes.push(RetiredNode { extent: arena.extent(reference)?, birth });
+            }
+            Ok(is_young)
         })?;
     }
+    let writer = &mut state.writer;
+    let lists = writer.retired.drain(retired.nodes..).chain(writer.retired_records.drain(retired.records..));
+    nodes.extend(lists.filter(|item| item.birth >= since));
+    writer.shares.revert(shares);
     state.release_or_hold(nodes)
 }
 
 /// Takes the nodes created in generation `since` or later from the lists of retired nodes and of removed subtrees, as far as these were
-/// added since their lengths were `first`. The older parts of the subtrees take the places of the subtrees.
+/// added since their lengths were `first`. The older parts of the subtrees take the places of the subtrees. Nodes that have other
+/// references stay.
 fn take_unreached(writer: &mut Writer, first: RetiredLengths, since: Generation) -> Result<Vec<RetiredNode>> {
     let arena = Arc::clone(writer.shared());
     let mut unreached = Vec::new();
+    let generation = writer.generation;
     for root in writer.removed_subtrees.split_off(first.subtrees) {
         walk(&arena, Word::new(root, 0), since, &mut |reference, is_branch| {
             let node = RetiredNode { extent: arena.extent(reference)?, birth: arena.birth(reference)? };
             let is_young = node.birth >= since;
-            match (is_young, is_branch) {
-                (true, _) => unreached.push(node),
-                (false, true) => writer.removed_subtrees.push(reference),
-                (false, false) => writer.retired.push(node),
+            if !is_young && is_branch {
+                writer.removed_subtrees.push(reference);
+            } else if writer.shares.remove(reference, generation).is_some() {
+                if is_young { unreached.push(node) } else { writer.retired.push(node) }
+            } else {
+                return Ok(false);
             }
             Ok(is_young)
         })?;
@@ -452,19 +484,6 @@ fn take_unreached(writer: &mut Writer, first: RetiredLengths, since: Generation)
         unreached.extend(retired.extract_if(from.., |item| item.birth >= since));
     }
     Ok(unreached)
-}
-
-/// Removes the nodes and subtrees that were added to the lists of retired ones since their lengths were `first`. The
-/// transaction reaches these nodes again, except for nodes created in generation `since` or later and replaced after a
-/// savepoint, which are freed.
-fn restore_retired(state: &mut State, first: RetiredLengths, since: Generation) -> Result<()> {
-    let subtrees = state.writer.removed_subtrees.split_off(first.subtrees);
-    let words: Vec<Word> = subtrees.into_iter().map(|reference| Word::new(reference, 0)).collect();
-    release_since(state, &words, since)?;
-    let writer = &mut state.writer;
-    let mut items = writer.retired.split_off(first.nodes);
-    items.extend(writer.retired_records.drain(first.records..));
-    state.release_or_hold(items.into_iter().filter(|item| item.birth >= since))
 }
 
 pub(crate) fn check_name(name: &str) -> Result<()> {

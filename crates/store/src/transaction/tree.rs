@@ -5,6 +5,7 @@ use std::ops::Bound;
 use super::Transaction;
 use crate::error::{Error, Result};
 use crate::node::Word;
+use crate::pending::Place;
 use crate::tree::{Tree, prefix_range};
 use crate::trie::{self, Mode, Purpose};
 
@@ -15,7 +16,7 @@ const MAX_DEFERRED_VALUE_LEN: usize = 4096;
 #[derive(Debug)]
 pub struct TreeMut<'t> {
     pub(super) transaction: &'t mut Transaction,
-    pub(super) index: usize,
+    pub(super) place: Place,
 }
 
 impl<'t> TreeMut<'t> {
@@ -24,11 +25,11 @@ impl<'t> TreeMut<'t> {
     /// # Errors
     /// The same as [`as_tree`](Self::as_tree).
     pub fn into_tree(self) -> Result<Tree<'t>> {
-        let Self { transaction, index } = self;
+        let Self { transaction, place } = self;
         transaction.flush()?;
         let transaction: &'t Transaction = transaction;
         let state = transaction.state()?;
-        Ok(Tree::new(state.writer.shared(), transaction.trees[index].root))
+        Ok(Tree::new(state.writer.shared(), transaction.root(place)))
     }
 
     /// Returns the tree with all changes so far, for reading.
@@ -38,7 +39,7 @@ impl<'t> TreeMut<'t> {
     pub fn as_tree(&mut self) -> Result<Tree<'_>> {
         self.transaction.flush()?;
         let state = self.transaction.state()?;
-        Ok(Tree::new(state.writer.shared(), self.transaction.trees[self.index].root))
+        Ok(Tree::new(state.writer.shared(), self.root()))
     }
 
     /// Returns the value of `key`.
@@ -60,10 +61,10 @@ impl<'t> TreeMut<'t> {
     /// Returns whether the tree has no keys.
     pub fn is_empty(&self) -> bool {
         let pending = &self.transaction.pending;
-        self.transaction.trees[self.index].root.is_none() && (pending.is_empty() || pending.tree != self.index)
+        self.root().is_none() && (pending.is_empty() || pending.place != self.place)
     }
 
-    /// Puts `value` at `key`, replacing any old value.
+    /// Puts `value` at `key`, replacing any old value or nested tree.
     ///
     /// This is the fast way to write. It does not report whether the key is new, so the transaction may apply it later,
     /// together with other puts and in key order, but always before it reads or ends. For random keys, that is several
@@ -79,13 +80,14 @@ impl<'t> TreeMut<'t> {
             return self.upsert(key, value).map(drop);
         }
         transaction.check()?;
-        if transaction.pending.tree != self.index {
+        if transaction.pending.place != self.place {
             // Only the puts of one tree at a time are deferred.
             transaction.flush()?;
-            transaction.pending.tree = self.index;
+            transaction.pending.place = self.place;
         }
         transaction.pending.push(key, value);
-        transaction.operations.put(&transaction.trees[self.index].name, key, value);
+        let label = transaction.chain.label(&transaction.trees, self.place);
+        transaction.operations.put(label, key, value);
         if transaction.pending.is_full() { transaction.flush_pending() } else { Ok(()) }
     }
 
@@ -110,26 +112,29 @@ impl<'t> TreeMut<'t> {
     fn put_mode(&mut self, key: &[u8], value: &[u8], mode: Mode) -> Result<bool> {
         trie::check_lengths(key, value)?;
         self.transaction.flush()?;
-        let mut root = self.root();
+        let mut root = self.transaction.root_to_change(self.place)?;
         let is_new = self.transaction.change(Purpose::Other, |state| state.writer.put(&mut root, key, value, mode))?;
-        self.set_root(root);
+        self.set_root(root, Purpose::Other)?;
         if is_new || mode == Mode::Replace {
-            self.transaction.operations.put(&self.transaction.trees[self.index].name, key, value);
+            let Transaction { operations, chain, trees, .. } = &mut *self.transaction;
+            operations.put(chain.label(trees, self.place), key, value);
         }
         Ok(is_new)
     }
 
-    /// Removes `key`, and returns whether it existed.
+    /// Removes `key` with its value or its nested tree, and returns whether it existed. A nested tree takes no longer than a
+    /// value, as in [`remove_range`](Self::remove_range).
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`]. After an error the transaction can only be undone.
     pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
         self.transaction.flush()?;
-        let mut root = self.root();
+        let mut root = self.transaction.root_to_change(self.place)?;
         let was_there = self.transaction.change(Purpose::Removal, |state| state.writer.remove(&mut root, key))?;
-        self.set_root(root);
+        self.set_root(root, Purpose::Removal)?;
         if was_there {
-            self.transaction.operations.remove(&self.transaction.trees[self.index].name, key);
+            let Transaction { operations, chain, trees, .. } = &mut *self.transaction;
+            operations.remove(chain.label(trees, self.place), key);
         }
         Ok(was_there)
     }
@@ -146,12 +151,13 @@ impl<'t> TreeMut<'t> {
             return Ok(0);
         }
         self.transaction.flush()?;
-        let mut root = self.root();
+        let mut root = self.transaction.root_to_change(self.place)?;
         let removed =
             self.transaction.change(Purpose::Removal, |state| state.writer.remove_range(&mut root, low, high))?;
-        self.set_root(root);
+        self.set_root(root, Purpose::Removal)?;
         if removed > 0 {
-            self.transaction.operations.remove_range(&self.transaction.trees[self.index].name, low, high);
+            let Transaction { operations, chain, trees, .. } = &mut *self.transaction;
+            operations.remove_range(chain.label(trees, self.place), low, high);
         }
         Ok(removed)
     }
@@ -176,7 +182,10 @@ impl<'t> TreeMut<'t> {
     /// [`Error::Invalid`] if a key is not greater than the one before it; the entries before it are in the tree.
     /// Otherwise the same as [`upsert`](Self::upsert).
     pub fn append<K: AsRef<[u8]>, V: AsRef<[u8]>>(&mut self, entries: impl IntoIterator<Item = (K, V)>) -> Result<u64> {
-        let mut last = self.as_tree()?.last()?.map(|(key, _)| key);
+        let mut end = self.as_tree()?.cursor();
+        end.seek_to_end();
+        end.prev()?;
+        let mut last = end.key().map(<[u8]>::to_vec);
         let mut count = 0;
         for (key, value) in entries {
             let key = key.as_ref();
@@ -192,10 +201,10 @@ impl<'t> TreeMut<'t> {
     }
 
     fn root(&self) -> Word {
-        self.transaction.trees[self.index].root
+        self.transaction.root(self.place)
     }
 
-    fn set_root(&mut self, root: Word) {
-        self.transaction.trees[self.index].root = root;
+    fn set_root(&mut self, root: Word, purpose: Purpose) -> Result<()> {
+        self.transaction.set_root(self.place, root, purpose)
     }
 }

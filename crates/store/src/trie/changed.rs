@@ -1,7 +1,8 @@
 //! Finds where two states of a tree may differ, without visiting what both of them have.
 //!
 //! A node that is not newer than a commit is as it was in that commit, and so is everything below it. Between such nodes, keys may have been
-//! put and removed.
+//! put and removed. A tree that was moved has nodes that were in another tree then, so a node must also be at the same place
+//! of the tree as it was. Compaction may have moved it to another part of the file: then its keys are compared.
 
 use std::ops::Bound;
 
@@ -32,17 +33,17 @@ pub(crate) struct Gaps<'a> {
 }
 
 impl<'a> Gaps<'a> {
-    /// The gaps from `low` up to but not including `high`, since the commit of generation `since`.
+    /// The gaps from `low` up to but not including `high`, since the commit of generation `since`, in which the tree was `earlier`.
     pub(crate) fn new(
         arena: &'a Arena,
         root: Word,
-        since: Generation,
+        (earlier, since): (Word, Generation),
         low: &[u8],
         high: Option<&[u8]>,
     ) -> Result<Self> {
         let first = if low.is_empty() { 0 } else { rank(arena, root, low)? };
         let end = high.map_or_else(|| total(arena, root), |high| rank(arena, root, high))?;
-        let unchanged = UnchangedRanks::new(arena, root, since, first, end);
+        let unchanged = UnchangedRanks::new(arena, root, (Some(earlier), since), first, end);
         Ok(Self { arena, root, unchanged, low: Some(Bound::Included(low.to_vec())), high: high.map(<[u8]>::to_vec) })
     }
 
@@ -62,7 +63,7 @@ impl<'a> Gaps<'a> {
 pub(crate) fn newer_ranks(arena: &Arena, root: Word, since: Generation) -> Result<Vec<(u64, u64)>> {
     let (mut newer, mut from) = (Vec::new(), 0);
     let count = total(arena, root)?;
-    let mut unchanged = UnchangedRanks::new(arena, root, since, 0, count);
+    let mut unchanged = UnchangedRanks::new(arena, root, (None, since), 0, count);
     while let Some((first, end)) = unchanged.next()? {
         if from < first {
             newer.push((from, first));
@@ -80,10 +81,13 @@ struct Step<'a> {
     index: usize,
 }
 
-/// The ranges of ranks of the largest subtrees that are not newer than a commit, as far as they are between two ranks.
+/// The ranges of ranks of the largest subtrees that are not newer than a commit and at the same place as in it, as far as they are between
+/// two ranks.
 struct UnchangedRanks<'a> {
     arena: &'a Arena,
     since: Generation,
+    /// The tree at the commit; `None` if the places do not matter.
+    earlier: Option<Word>,
     first: u64,
     end: u64,
     /// The node to visit next, and its rank.
@@ -93,9 +97,9 @@ struct UnchangedRanks<'a> {
 }
 
 impl<'a> UnchangedRanks<'a> {
-    fn new(arena: &'a Arena, root: Word, since: Generation, first: u64, end: u64) -> Self {
+    fn new(arena: &'a Arena, root: Word, (earlier, since): (Option<Word>, Generation), first: u64, end: u64) -> Self {
         let word = Some(root).filter(|root| !root.is_none());
-        Self { arena, since, first, end, word, rank: 0, steps: Vec::new() }
+        Self { arena, since, earlier, first, end, word, rank: 0, steps: Vec::new() }
     }
 
     fn next(&mut self) -> Result<Option<(u64, u64)>> {
@@ -108,7 +112,7 @@ impl<'a> UnchangedRanks<'a> {
             let end = start.checked_add(count).filter(|_| count > 0);
             let end = end.ok_or_else(|| Error::corrupt("a node has no key below it"))?;
             let is_before = end <= self.first;
-            if !is_before && self.arena.birth(reference)? > self.since {
+            if !is_before && !self.is_unchanged(word)? {
                 match Branch::at(self.arena, reference)? {
                     Branch::Leaf(_) => {}
                     Branch::Inner(inner) if inner.prefix().is_empty() && !self.steps.is_empty() => {
@@ -131,6 +135,12 @@ impl<'a> UnchangedRanks<'a> {
         Ok(None)
     }
 
+    /// Whether the node to visit is as it was, and where it was.
+    fn is_unchanged(&self, word: Word) -> Result<bool> {
+        let is_old = self.arena.birth(word.reference())? <= self.since;
+        Ok(is_old && self.earlier.map_or(Ok(true), |earlier| is_at(self.arena, earlier, &self.steps, word))?)
+    }
+
     /// Goes on behind the node, whose last key is before the rank `end`.
     fn pass(&mut self, end: u64) {
         self.rank = end;
@@ -143,6 +153,34 @@ impl<'a> UnchangedRanks<'a> {
             self.steps.pop();
         }
         self.word = None;
+    }
+}
+
+/// Whether the node that the steps lead to is at the same place of the tree below `earlier`.
+fn is_at(arena: &Arena, earlier: Word, steps: &[Step<'_>], node: Word) -> Result<bool> {
+    // The byte that chooses a child is the first of the child's prefix.
+    let mut path = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        path.extend_from_slice(step.inner.prefix());
+        if at + 1 == steps.len() {
+            path.extend(step.index.checked_sub(1).and_then(|before| step.inner.dividers().get(before)));
+        }
+    }
+    let (mut word, mut rest) = (earlier, &path[..]);
+    loop {
+        if word.reference() == node.reference() {
+            return Ok(true);
+        }
+        if word.is_none() {
+            return Ok(false);
+        }
+        let Branch::Inner(inner) = Branch::at(arena, word.reference())? else { return Ok(false) };
+        let Some(behind) = rest.strip_prefix(inner.prefix()) else { return Ok(false) };
+        if inner.prefix().is_empty() && word != earlier {
+            return Err(no_progress(word.reference()));
+        }
+        rest = behind;
+        word = inner.child(inner.child_index(rest.first().copied()));
     }
 }
 

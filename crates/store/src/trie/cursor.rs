@@ -2,11 +2,11 @@
 
 use super::MAX_KEY_LEN;
 use super::count::{self, RankPath};
-use super::find::{Branch, locate, no_progress, prefetch, prefetch_way, resolve_value};
+use super::find::{Branch, StoredItem, locate, no_progress, prefetch, prefetch_way, resolve_item, resolve_value};
 use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
-use crate::node::leaf::{EntryParts, SHORT, behind, short_entry};
+use crate::node::leaf::{EntryParts, NESTED, SHORT, behind, nested_word, short_entry};
 use crate::node::{Inner, Leaf, Word, units_for};
 
 /// The number of leaves prefetched ahead of the current one; each is prefetched this many times. Prefetching each once,
@@ -38,7 +38,7 @@ pub(crate) struct Cursor<'a> {
     /// In the leaf: the places of the entries after the current one, and the heap.
     ahead: &'a [u8],
     heap: &'a [u8],
-    /// The inline value, and the value node, or 0.
+    /// The inline value or the word of a tree, and the value node, as in [`EntryParts`].
     value: &'a [u8],
     value_node: u64,
     /// The key and, at a leaf, room after it. All keys of the leaf share its first `base` bytes.
@@ -71,6 +71,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    pub(crate) fn arena(&self) -> &'a Arena {
+        self.arena
+    }
+
     /// The key at the cursor.
     #[inline]
     pub(crate) fn key(&self) -> Option<&[u8]> {
@@ -84,6 +88,19 @@ impl<'a> Cursor<'a> {
             return Ok(None);
         }
         resolve_value(self.arena, self.value, self.value_node).map(Some)
+    }
+
+    /// The root of the nested tree at the cursor, if the key has one.
+    pub(crate) fn nested(&self) -> Option<Result<Word>> {
+        (self.place == Place::At && self.value_node == NESTED).then(|| nested_word(self.value))
+    }
+
+    /// The value at the cursor, or the nested tree.
+    pub(crate) fn item(&self) -> Result<Option<StoredItem<'a>>> {
+        if self.place != Place::At {
+            return Ok(None);
+        }
+        resolve_item(self.arena, self.value, self.value_node).map(Some)
     }
 
     pub(crate) fn seek_before(&mut self) {

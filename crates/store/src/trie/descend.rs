@@ -130,7 +130,10 @@ impl Writer {
             if birth < self.generation {
                 let extent = self.allocate_units(units)?;
                 self.arena.copy_whole(Extent { start: old, units }, extent.start, Kind::Inner, self.generation)?;
-                self.retired.push(RetiredNode { extent: Extent { start: old, units }, birth });
+                // From the root down: a copy of a shared node gives its children one more reference.
+                if self.shares.is_empty() || self.remove_reference(old)? {
+                    self.retired.push(RetiredNode { extent: Extent { start: old, units }, birth });
+                }
                 self.path.steps[at].reference = extent.start;
             }
             self.path.steps[at].is_owned = true;

@@ -3,7 +3,7 @@
 use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
-use crate::node::leaf::{EntryParts, behind, hash};
+use crate::node::leaf::{EntryParts, NESTED, behind, hash, nested_word};
 use crate::node::{Inner, Kind, Leaf, Node, Word};
 
 /// The number of lines of a leaf that are prefetched before its length is known: most leaves have no more.
@@ -127,11 +127,38 @@ pub(crate) fn get_unverified<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Re
     match stored_value(arena, root, key)? {
         None => Ok(None),
         Some((in_leaf, 0)) => Ok(Some(in_leaf)),
+        Some((_, NESTED)) => Err(Error::KeyHoldsTree),
         Some((_, value_node)) => arena.unverified_value(value_node).map(Some),
     }
 }
 
-/// The inline value of `key`, and its value node, or 0.
+/// Returns whether `key` is below `root`.
+pub(crate) fn has_key(arena: &Arena, root: Word, key: &[u8]) -> Result<bool> {
+    Ok(stored_value(arena, root, key)?.is_some())
+}
+
+/// The value of `key` below `root`, or the root of its nested tree.
+pub(crate) fn get_item<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option<StoredItem<'a>>> {
+    let Some((in_leaf, value_node)) = stored_value(arena, root, key)? else { return Ok(None) };
+    resolve_item(arena, in_leaf, value_node).map(Some)
+}
+
+/// The value of a key, or its nested tree.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum StoredItem<'a> {
+    Value(&'a [u8]),
+    Tree(Word),
+}
+
+/// The value of an entry, or its nested tree.
+pub(crate) fn resolve_item<'a>(arena: &'a Arena, in_leaf: &'a [u8], value_node: u64) -> Result<StoredItem<'a>> {
+    match value_node {
+        NESTED => nested_word(in_leaf).map(StoredItem::Tree),
+        _ => resolve_value(arena, in_leaf, value_node).map(StoredItem::Value),
+    }
+}
+
+/// The inline value of `key`, and its value node, as in [`EntryParts`].
 #[inline]
 fn stored_value<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option<(&'a [u8], u64)>> {
     if root.is_none() {
@@ -167,5 +194,9 @@ fn stored_value<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option<(
 /// The bytes of a value: the inline ones, unless there is a value node.
 #[inline]
 pub(crate) fn resolve_value<'a>(arena: &'a Arena, in_leaf: &'a [u8], value_node: u64) -> Result<&'a [u8]> {
-    if value_node == 0 { Ok(in_leaf) } else { arena.value(value_node) }
+    if value_node == 0 { Ok(in_leaf) } else { resolve_value_node(arena, value_node) }
+}
+
+fn resolve_value_node(arena: &Arena, value_node: u64) -> Result<&[u8]> {
+    if value_node == NESTED { Err(Error::KeyHoldsTree) } else { arena.value(value_node) }
 }

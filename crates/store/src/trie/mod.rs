@@ -12,6 +12,7 @@ mod put_run;
 pub(crate) mod relocate;
 pub(crate) mod remove;
 pub(crate) mod remove_range;
+pub(crate) mod shares;
 #[cfg(test)]
 mod tests;
 pub(crate) mod walk;
@@ -20,7 +21,7 @@ pub(crate) mod writer;
 
 pub(crate) use cursor::Cursor;
 pub(crate) use put::{Mode, check_lengths};
-pub(crate) use writer::{Purpose, RetiredLengths, Writer, len_with_reserve};
+pub(crate) use writer::{Purpose, RetiredLengths, Target, Writer, len_with_reserve};
 
 /// The maximum length of a key.
 pub(crate) const MAX_KEY_LEN: usize = 32 * 1024;

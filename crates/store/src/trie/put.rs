@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::build::{Parts, common_len};
 use super::descend::End;
-use super::writer::{Writer, external};
+use super::writer::{Content, Target, Writer};
 use super::{LEAF_MAX, MAX_KEY_LEN};
 use crate::error::{Error, Result};
 use crate::node::edit_leaf::{self, Entries, entry_len};
@@ -18,6 +18,8 @@ pub(crate) enum Mode {
     Replace,
     /// Keep its value.
     Keep,
+    /// Replace the root of its nested tree. The nodes that the old root reaches stay as they are.
+    Update,
 }
 
 /// Returns an error if a key or its value is too long.
@@ -46,20 +48,37 @@ impl Writer {
     pub(crate) fn put_next(&mut self, root: &mut Word, key: &[u8], bytes: &[u8], mode: Mode) -> Result<bool> {
         check_lengths(key, bytes)?;
         let end = self.descend(root, key)?;
-        self.put_at(root, end, key, bytes, mode)
+        self.put_at(root, end, key, Content::Value(bytes), mode)
     }
 
-    /// Puts `bytes` at `key`, whose path ends at `end`, and returns whether the key is new.
-    pub(super) fn put_at(&mut self, root: &mut Word, end: End, key: &[u8], bytes: &[u8], mode: Mode) -> Result<bool> {
+    /// Puts a nested tree with the root `word` at `key`, and returns whether the key is new.
+    pub(crate) fn put_tree(&mut self, root: &mut Word, key: &[u8], word: Word, mode: Mode) -> Result<bool> {
+        self.discard_path();
+        check_lengths(key, &[])?;
+        let end = self.descend(root, key)?;
+        let is_new = self.put_at(root, end, key, Content::Tree(word), mode)?;
+        self.close_path(root)?;
+        Ok(is_new)
+    }
+
+    /// Puts `content` at `key`, whose path ends at `end`, and returns whether the key is new.
+    pub(super) fn put_at(
+        &mut self,
+        root: &mut Word,
+        end: End,
+        key: &[u8],
+        content: Content<'_>,
+        mode: Mode,
+    ) -> Result<bool> {
         match end {
             End::Empty => {
-                let slot = self.place(bytes)?;
+                let slot = self.place(content)?;
                 *root = self.leaf_of_one(key, key, slot)?;
                 Ok(true)
             }
-            End::Leaf { reference, depth } => self.put_in_leaf(root, reference, depth, key, bytes, mode),
+            End::Leaf { reference, depth } => self.put_in_leaf(root, reference, depth, key, content, mode),
             End::Inner { reference, depth, matched } => {
-                let slot = self.place(bytes)?;
+                let slot = self.place(content)?;
                 self.own_path()?;
                 self.divide_prefix(root, reference, depth, matched, key, slot)?;
                 Ok(true)
@@ -73,15 +92,16 @@ impl Writer {
         reference: u64,
         depth: usize,
         key: &[u8],
-        bytes: &[u8],
+        content: Content<'_>,
         mode: Mode,
     ) -> Result<bool> {
         let rest = &key[depth..];
         let leaf = Leaf::parse(self.arena.node(reference)?)?;
         let (index, is_there) = leaf.lower_bound(key, depth)?;
         if is_there {
-            if mode == Mode::Replace {
-                self.replace(root, reference, index, rest, bytes)?;
+            if mode != Mode::Keep {
+                let old = self.replace(root, reference, index, rest, content)?;
+                self.retire_target(old.filter(|_| mode == Mode::Replace))?;
             }
             return Ok(false);
         }
@@ -89,7 +109,7 @@ impl Writer {
         let prefix_len = leaf.prefix().len();
         let fits_prefix = rest.starts_with(leaf.prefix());
         let owned = self.owns(reference)?;
-        let slot = self.place(bytes)?;
+        let slot = self.place(content)?;
         self.own_path()?;
         let hash = hash(key);
         let more = 3 + if fits_prefix { entry_len(rest.len() - prefix_len, slot) } else { 0 };
@@ -112,16 +132,24 @@ impl Writer {
         Ok(true)
     }
 
-    /// Replaces the value at `index` of a leaf. The bytes of its key after the path are `rest`.
-    fn replace(&mut self, root: &mut Word, reference: u64, index: usize, rest: &[u8], bytes: &[u8]) -> Result<()> {
-        let slot = self.place(bytes)?;
+    /// Replaces the value at `index` of a leaf, and returns what the old one referred to. The bytes of its key after the
+    /// path are `rest`.
+    fn replace(
+        &mut self,
+        root: &mut Word,
+        reference: u64,
+        index: usize,
+        rest: &[u8],
+        content: Content<'_>,
+    ) -> Result<Option<Target>> {
+        let slot = self.place(content)?;
         self.own_path()?;
         let leaf = Leaf::parse(self.arena.node(reference)?)?;
         let entry = leaf.entry(index)?;
-        let (old, suffix_len, count) = (external(entry.value), entry.suffix.len(), leaf.count());
+        let (old, suffix_len, count) = (Target::from_slot(entry.value), entry.suffix.len(), leaf.count());
         let same = match (entry.value, slot) {
             (Slot::Inline(a), Slot::Inline(b)) => a.len() == b.len(),
-            (a, b) => external(a).is_some() == external(b).is_some(),
+            (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b),
         };
         if !same {
             let hash = leaf.hash_at(index);
@@ -138,7 +166,7 @@ impl Writer {
             self.retire(reference)?;
             self.record_change(root, Some(Word::new(extent.start, count as u64)), 0)?;
         }
-        self.retire_value(old)
+        Ok(old)
     }
 
     /// Rebuilds a leaf with the key `new`, given by hash, bytes after the path and value, in place of the keys in

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::descend::End;
 use super::put::Mode;
-use super::writer::{Writer, external};
+use super::writer::{Content, Target, Writer};
 use crate::error::Result;
 use crate::node::leaf::hash;
 use crate::node::{Inner, Leaf, Word};
@@ -40,7 +40,7 @@ impl Writer {
                 return Ok(run);
             }
         }
-        self.put_at(root, end, key, bytes, Mode::Replace)?;
+        self.put_at(root, end, key, Content::Value(bytes), Mode::Replace)?;
         Ok(1)
     }
 
@@ -68,7 +68,8 @@ impl Writer {
         range: Range<usize>,
         entry: impl Fn(usize) -> (&'k [u8], &'k [u8]),
     ) -> Result<()> {
-        let slots = range.clone().map(|index| self.place(entry(index).1)).collect::<Result<Vec<_>>>()?;
+        let slots =
+            range.clone().map(|index| self.place(Content::Value(entry(index).1))).collect::<Result<Vec<_>>>()?;
         self.own_path()?;
         let mut entries = std::mem::take(&mut self.entries);
         entries.clear();
@@ -79,7 +80,7 @@ impl Writer {
         for (index, slot) in range.clone().zip(slots) {
             let key = entry(index).0;
             if index + 1 < range.end && entry(index + 1).0 == key {
-                gone.extend(external(slot));
+                gone.extend(Target::from_slot(slot));
                 continue;
             }
             let rest = &key[depth..];
@@ -87,7 +88,7 @@ impl Writer {
             first_place.get_or_insert(place);
             entries.push_leaf(&leaf, from..place, &[])?;
             if is_there {
-                gone.extend(external(leaf.entry(place)?.value));
+                gone.extend(Target::from_slot(leaf.entry(place)?.value));
             }
             entries.push(hash(key), [rest, &[]], slot);
             from = place + usize::from(is_there);
@@ -98,6 +99,6 @@ impl Writer {
         let result = self.put_entries(root, &entries, delta, first_place == Some(count));
         self.entries = entries;
         result?;
-        gone.into_iter().try_for_each(|value| self.retire(value))
+        gone.into_iter().try_for_each(|target| self.retire_target(Some(target)))
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Relocation<'w> {
     ceiling: u64,
     /// Nodes of this generation and earlier ones may be part of named snapshots.
     kept: Generation,
+    /// Whether nodes that may be part of named snapshots are moved.
+    moves_kept: bool,
     /// Whether only long values are moved.
     only_long: bool,
     /// The range of keys.
@@ -98,6 +100,7 @@ impl<'w> Relocation<'w> {
             arena,
             ceiling,
             kept,
+            moves_kept: true,
             only_long: false,
             low: Vec::new(),
             high: None,
@@ -115,6 +118,16 @@ impl<'w> Relocation<'w> {
     /// Sets whether only values that need long holes, and the nodes that refer to them, are moved.
     pub(crate) fn set_only_long(&mut self, only_long: bool) {
         self.only_long = only_long;
+    }
+
+    /// Leaves nodes that may be part of named snapshots where they are. In a store with nested trees, a named snapshot may
+    /// have them at another place, where no visit of the same range finds them.
+    pub(crate) fn leave_kept(&mut self) {
+        self.moves_kept = false;
+    }
+
+    pub(crate) fn writer(&mut self) -> &mut Writer {
+        self.writer
     }
 
     /// Sets the range to a bounded number of keys from `low` on, in all of these trees.
@@ -162,6 +175,11 @@ impl<'w> Relocation<'w> {
 
     pub(crate) fn finish(self) -> RelocationResult {
         self.moved
+    }
+
+    /// Whether a node is above the ceiling and may be elsewhere.
+    fn may_move(&self, extent: Extent, birth: Generation) -> bool {
+        extent.end() > self.ceiling && (self.moves_kept || birth > self.kept)
     }
 
     fn has(&self, key: &[u8]) -> bool {
@@ -212,6 +230,10 @@ impl<'w> Relocation<'w> {
         if let Some(&now) = self.seen.get(&reference) {
             return Ok(Some(moved_word(word, now)));
         }
+        if self.writer.shares.is_shared(reference) {
+            // Other places refer to it, too.
+            return Ok(Some(word));
+        }
         let birth = arena.birth(reference)?;
         match Branch::at(arena, reference)? {
             Branch::Leaf(leaf) => {
@@ -248,7 +270,7 @@ impl<'w> Relocation<'w> {
         let (prefix, count) = (frame.inner.prefix(), frame.inner.count());
         let units = units_for(inner::body_len(prefix.len(), count - 1));
         let to = if frame.changed.is_empty() {
-            let should_move = !self.only_long && extent.end() > self.ceiling && self.has(path);
+            let should_move = !self.only_long && self.may_move(extent, frame.birth) && self.has(path);
             should_move.then(|| self.room(units, path)).flatten()
         } else {
             Some(self.writer.allocate_units(units)?)
@@ -270,7 +292,7 @@ impl<'w> Relocation<'w> {
         path.extend_from_slice(leaf.prefix());
         let common = path.len();
         path.extend_from_slice(leaf.suffix(0)?);
-        let should_move = !self.only_long && extent.end() > self.ceiling && self.has(path);
+        let should_move = !self.only_long && self.may_move(extent, birth) && self.has(path);
         let mut to = if should_move { self.room(units_for(leaf.used_len()), path) } else { None };
         let mut changes = Vec::new();
         for index in 0..leaf.count() {
@@ -285,6 +307,7 @@ impl<'w> Relocation<'w> {
                     let word = (!self.words.is_empty()).then(|| bytes.as_array().copied().map(u64::from_le_bytes));
                     word.flatten().and_then(|word| self.words.get(&word)).copied().map(Change::Word)
                 }
+                Slot::Tree(_) => None,
             };
             changes.extend(change.map(|change| (index, entry.suffix.len(), change)));
         }
@@ -325,10 +348,11 @@ impl<'w> Relocation<'w> {
         }
         let extent = self.arena.extent(reference)?;
         let is_passed_over = self.only_long && extent.units <= LONG;
-        if extent.end() <= self.ceiling || is_passed_over || !self.has(key) {
+        let birth = self.arena.birth(reference)?;
+        let is_shared = self.writer.shares.is_shared(reference);
+        if is_passed_over || is_shared || !self.may_move(extent, birth) || !self.has(key) {
             return Ok(None);
         }
-        let birth = self.arena.birth(reference)?;
         *room = room.or_else(|| self.room(leaf, key));
         let Some(to) = room.and_then(|_| self.room_for_value(extent, key)) else {
             self.keep_in_place(Word::new(reference, 0), birth);

@@ -3,7 +3,7 @@
 use super::build::Parts;
 use super::descend::End;
 use super::find::Branch;
-use super::writer::{Writer, external};
+use super::writer::{Target, Writer};
 use super::{LEAF_MAX, LEAF_MIN};
 use crate::error::{Error, Result};
 use crate::node::edit_leaf::{self, Entries, entry_len};
@@ -12,16 +12,23 @@ use crate::node::{Inner, Kind, Leaf, Word, edit_inner, inner};
 impl Writer {
     /// Removes `key`, and returns whether it existed.
     pub(crate) fn remove(&mut self, root: &mut Word, key: &[u8]) -> Result<bool> {
+        let Some(target) = self.detach(root, key)? else { return Ok(false) };
+        self.retire_target(target)?;
+        Ok(true)
+    }
+
+    /// Removes `key`, but not the nodes of its value or of its nested tree. Returns what it referred to, or `None` if it did
+    /// not exist.
+    pub(crate) fn detach(&mut self, root: &mut Word, key: &[u8]) -> Result<Option<Option<Target>>> {
         self.discard_path();
-        let End::Leaf { reference, depth } = self.descend(root, key)? else { return Ok(false) };
+        let End::Leaf { reference, depth } = self.descend(root, key)? else { return Ok(None) };
         let leaf = Leaf::parse(self.arena.node(reference)?)?;
-        let (index, true) = leaf.lower_bound(key, depth)? else { return Ok(false) };
-        let external = external(leaf.entry(index)?.value);
+        let (index, true) = leaf.lower_bound(key, depth)? else { return Ok(None) };
+        let target = Target::from_slot(leaf.entry(index)?.value);
         self.own_path()?;
         self.remove_entries(root, reference, index..index + 1)?;
         self.close_path(root)?;
-        self.retire_value(external)?;
-        Ok(true)
+        Ok(Some(target))
     }
 
     /// Removes the keys in `range` from the leaf at the end of the path. This writer owns the nodes of the path.

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use super::cursor::Cursor;
 use super::descend::End;
 use super::find::Branch;
-use super::writer::{Writer, external};
+use super::writer::{Target, Writer, targets};
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
-use crate::node::{Inner, Leaf, Slot, Word};
+use crate::node::{Inner, Leaf, Word};
 
 impl Writer {
     /// Removes the keys from `low` up to but not including `high`, if given, and returns their number.
@@ -44,15 +44,15 @@ impl Writer {
         };
         if first > 0 || end < leaf.count() {
             let count = (end - first) as u64;
-            let mut values = Vec::new();
+            let mut targets = Vec::new();
             for index in first..end {
-                values.extend(external(leaf.entry(index)?.value));
+                targets.extend(Target::from_slot(leaf.entry(index)?.value));
             }
             self.own_path()?;
             self.remove_entries(root, reference, first..end)?;
             self.close_path(root)?;
-            for value in values {
-                self.retire(value)?;
+            for target in targets {
+                self.retire_target(Some(target))?;
             }
             return Ok(count);
         }
@@ -137,7 +137,7 @@ impl Writer {
         Ok(path.as_slice() < high)
     }
 
-    /// Removes a subtree, and returns its number of keys. Frees the nodes that only this transaction ever reached, which
+    /// Removes a subtree, with the trees nested in it, and returns its number of keys. Frees the nodes that only this transaction ever reached, which
     /// are the upper ones. Later commits visit the others.
     pub(crate) fn remove_subtree(&mut self, reference: u64) -> Result<u64> {
         let arena = Arc::clone(self.arena.shared());
@@ -159,8 +159,12 @@ impl Writer {
             match Branch::at(&arena, reference)? {
                 Branch::Inner(inner) => pending.extend((0..inner.count()).map(|index| inner.child(index).reference())),
                 Branch::Leaf(leaf) => {
-                    for value in external_values(&leaf)? {
-                        self.retire(value)?;
+                    for target in targets(&leaf)? {
+                        match target {
+                            Target::Value(value) => self.retire(value)?,
+                            Target::Tree(word) if word.is_none() => {}
+                            Target::Tree(word) => pending.push(word.reference()),
+                        }
                     }
                 }
             }
@@ -168,19 +172,6 @@ impl Writer {
         }
         Ok(keys)
     }
-}
-
-/// The value nodes to which a leaf refers.
-pub(crate) fn external_values(leaf: &Leaf<'_>) -> Result<Vec<u64>> {
-    let mut values = Vec::new();
-    for index in 0..leaf.count() {
-        if leaf.may_be_external(index)
-            && let Slot::External(value) = leaf.entry(index)?.value
-        {
-            values.push(value);
-        }
-    }
-    Ok(values)
 }
 
 #[cold]

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::shares::Shares;
 use super::{Cursor, Mode, Writer, count, find, walk};
 use crate::arena::{FIRST_UNIT, WriteArena};
 use crate::error::{Error, Result};
@@ -29,7 +30,8 @@ fn commit(writer: &mut Writer) {
     let mut removed = RemovedSubtrees::default();
     removed.add(&mut writer.removed_subtrees, writer.generation, writer.arena.shared());
     let mut nodes = Vec::new();
-    while removed.visit(writer.arena.shared(), 10, &mut nodes).is_some() {
+    let (mut shares, mut late) = (Shares::default(), Vec::new());
+    while removed.visit(writer.arena.shared(), &mut shares, 10, &mut nodes, &mut late).is_some() {
         for node in nodes.drain(..) {
             writer.release(node.extent).expect("releases");
         }

@@ -10,7 +10,7 @@ use crate::node::{Slot, Word};
 /// everything else.
 const GROUP: usize = 16;
 
-/// Calls `visit` with every node below `root`, parents before their children. It returns whether to visit the nodes
+/// Calls `visit` with every node below `root`, also of nested trees, parents before their children. It returns whether to visit the nodes
 /// below. Value nodes are visited too, with `false` as the second argument. Nodes created before generation `since` are
 /// not prefetched.
 pub(crate) fn walk(
@@ -37,10 +37,13 @@ pub(crate) fn walk(
             }
             Branch::Leaf(leaf) => {
                 for index in 0..leaf.count() {
-                    if leaf.may_be_external(index)
-                        && let Slot::External(value) = leaf.entry(index)?.value
-                    {
-                        visit(value, false)?;
+                    if !leaf.may_refer(index) {
+                        continue;
+                    }
+                    match leaf.entry(index)?.value {
+                        Slot::External(value) => drop(visit(value, false)?),
+                        Slot::Tree(word) => pending.push(word.reference()),
+                        Slot::Inline(_) => {}
                     }
                 }
             }

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use super::find::Branch;
 use super::path::Path;
+use super::shares::Shares;
 use crate::arena::{Arena, WriteArena};
 use crate::error::{Error, Result};
 use crate::extent::{Extent, Generation, HUGE_PAGE, UNIT};
 use crate::node::edit_leaf::Entries;
 use crate::node::leaf::INLINE_MAX;
-use crate::node::{Kind, Slot, generation, units_for, value};
+use crate::node::{Kind, Leaf, Slot, Word, generation, units_for, value};
 use crate::space::Space;
 use crate::space::reclaim::RetiredNode;
 
@@ -68,6 +70,8 @@ pub(crate) struct Writer {
     /// The roots of subtrees that this transaction has removed, and that an earlier root or savepoint reaches. Their nodes
     /// are on no list of retired nodes.
     pub(crate) removed_subtrees: Vec<u64>,
+    /// The nodes with several references in one commit.
+    pub(crate) shares: Shares,
     pub(super) path: Path,
     pub(super) entries: Entries,
 }
@@ -82,6 +86,7 @@ impl Writer {
             retired: Vec::new(),
             retired_records: Vec::new(),
             removed_subtrees: Vec::new(),
+            shares: Shares::default(),
             path: Path::default(),
             entries: Entries::default(),
         }
@@ -233,8 +238,13 @@ impl Writer {
         Ok(generation(self.arena.node(reference)?.head) >= self.generation)
     }
 
-    /// Retires a node that this transaction no longer reaches.
+    /// Retires a node that this transaction no longer reaches. Another node, or none, refers to what it referred to.
+    ///
+    /// If a node with several references loses one of them, it stays, and what it refers to has one more reference.
     pub(crate) fn retire(&mut self, reference: u64) -> Result<()> {
+        if !self.shares.is_empty() && !self.remove_reference(reference)? {
+            return Ok(());
+        }
         let birth = self.shared().birth(reference)?;
         let extent = self.shared().extent(reference)?;
         if birth >= self.generation {
@@ -242,6 +252,43 @@ impl Writer {
         } else {
             self.retired.push(RetiredNode { extent, birth });
             Ok(())
+        }
+    }
+
+    /// Counts one reference to a node less, whose children another node refers to now. Returns whether none is left.
+    #[cold]
+    pub(super) fn remove_reference(&mut self, reference: u64) -> Result<bool> {
+        if self.shares.remove(reference, self.generation).is_some() {
+            return Ok(true);
+        }
+        let node = self.arena.shared().birth(reference)?;
+        debug_assert!(node < self.generation, "a node that is changed in place has several references");
+        let arena = Arc::clone(self.arena.shared());
+        if arena.kind(reference)? == Some(Kind::Value) {
+            return Ok(false);
+        }
+        match Branch::at(&arena, reference)? {
+            Branch::Inner(inner) => {
+                (0..inner.count()).for_each(|index| self.shares.add(inner.child(index).reference()));
+            }
+            Branch::Leaf(leaf) => {
+                for target in targets(&leaf)? {
+                    match target {
+                        Target::Value(value) => self.shares.add(value),
+                        Target::Tree(word) if word.is_none() => {}
+                        Target::Tree(word) => self.shares.add(word.reference()),
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Makes one more place refer to the tree with this root. From here on, nodes that exist are copied for changes.
+    pub(crate) fn share(&mut self, root: Word) {
+        if !root.is_none() {
+            self.shares.add(root.reference());
+            self.generation += 1;
         }
     }
 
@@ -280,7 +327,11 @@ impl Writer {
     }
 
     /// The slot for a value: inline in the leaf if it is small, otherwise in a new node.
-    pub(super) fn place<'v>(&mut self, bytes: &'v [u8]) -> Result<Slot<'v>> {
+    pub(super) fn place<'v>(&mut self, content: Content<'v>) -> Result<Slot<'v>> {
+        let bytes = match content {
+            Content::Value(bytes) => bytes,
+            Content::Tree(word) => return Ok(Slot::Tree(word)),
+        };
         if bytes.len() <= INLINE_MAX {
             return Ok(Slot::Inline(bytes));
         }
@@ -289,16 +340,54 @@ impl Writer {
         Ok(Slot::External(extent.start))
     }
 
-    /// Retires the node of a value that has one.
-    pub(super) fn retire_value(&mut self, external: Option<u64>) -> Result<()> {
-        external.map_or(Ok(()), |reference| self.retire(reference))
+    /// Retires what a slot that is gone referred to: the node of a value, or all nodes of a nested tree.
+    #[inline]
+    pub(super) fn retire_target(&mut self, target: Option<Target>) -> Result<()> {
+        match target {
+            None => Ok(()),
+            Some(Target::Value(reference)) => self.retire(reference),
+            Some(Target::Tree(word)) if word.is_none() => Ok(()),
+            Some(Target::Tree(word)) => self.remove_subtree(word.reference()).map(drop),
+        }
     }
 }
 
-/// The value node of a slot.
-pub(super) fn external(slot: Slot<'_>) -> Option<u64> {
-    match slot {
-        Slot::External(reference) => Some(reference),
-        Slot::Inline(_) => None,
+/// A value or a nested tree that is put at a key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Content<'v> {
+    Value(&'v [u8]),
+    /// The root of a nested tree.
+    Tree(Word),
+}
+
+/// A node outside of the leaf to which a slot refers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A value node.
+    Value(u64),
+    /// The root of a nested tree.
+    Tree(Word),
+}
+
+impl Target {
+    /// The node to which a slot refers, if its value is not in the leaf.
+    #[inline]
+    pub(crate) fn from_slot(slot: Slot<'_>) -> Option<Self> {
+        match slot {
+            Slot::Inline(_) => None,
+            Slot::External(reference) => Some(Self::Value(reference)),
+            Slot::Tree(word) => Some(Self::Tree(word)),
+        }
     }
+}
+
+/// The value nodes and the nested trees to which a leaf refers.
+pub(crate) fn targets(leaf: &Leaf<'_>) -> Result<Vec<Target>> {
+    let mut targets = Vec::new();
+    for index in 0..leaf.count() {
+        if leaf.may_refer(index) {
+            targets.extend(Target::from_slot(leaf.entry(index)?.value));
+        }
+    }
+    Ok(targets)
 }

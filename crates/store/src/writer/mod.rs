@@ -12,7 +12,7 @@ mod writer_lock_model;
 pub(crate) use self::removed_subtrees::RemovedSubtrees;
 pub(crate) use self::signal::{DueWork, Signal};
 pub(crate) use self::state::{
-    NamedChange, NamedSnapshot, PublishedCommit, State, sorted, walk_root, walk_since, write_record, write_record_at,
+    NamedChange, NamedSnapshot, PublishedCommit, State, sorted, walk_root, write_record, write_record_at,
 };
 pub(crate) use self::tree_locks::{LockedTrees, TreeLocks};
 pub(crate) use self::writer_lock::WriterLock;

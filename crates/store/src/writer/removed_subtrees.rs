@@ -15,13 +15,14 @@
 use std::collections::VecDeque;
 
 use crate::arena::Arena;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::extent::{Extent, Generation, UNIT};
 use crate::node::Word;
 use crate::space::reclaim::RetiredNode;
 use crate::trie::find::{Branch, LEAF_LINES};
-use crate::trie::remove_range::external_values;
+use crate::trie::shares::Shares;
 use crate::trie::walk::walk;
+use crate::trie::writer::{Target, targets};
 use crate::words::{WordReader, WordWriter};
 
 /// The number of nodes that are prefetched together.
@@ -95,22 +96,50 @@ impl RemovedSubtrees {
 
     /// Visits about `limit` nodes of the first removal and adds them to `nodes`. Returns the generation that retired
     /// them; `None` if there is no removal.
-    pub(crate) fn visit(&mut self, arena: &Arena, limit: usize, nodes: &mut Vec<RetiredNode>) -> Option<Generation> {
+    ///
+    /// A node that has other references is not visited, and has one less. A node that lost another reference in a later
+    /// commit died then, with all below that died with it: these are added to `late`.
+    pub(crate) fn visit(
+        &mut self,
+        arena: &Arena,
+        shares: &mut Shares,
+        limit: usize,
+        nodes: &mut Vec<RetiredNode>,
+        late: &mut Vec<(RetiredNode, Generation)>,
+    ) -> Option<Generation> {
         let removal = self.queue.front_mut()?;
+        let mut late_roots = Vec::new();
         while nodes.len() < limit && !removal.roots.is_empty() {
             let count = GROUP.min(limit - nodes.len());
             let group = removal.roots.split_off(removal.roots.len().saturating_sub(count));
             group.iter().for_each(|reference| arena.prefetch::<LEAF_LINES>(*reference));
             for reference in group {
-                let is_visited = removal.left > 0 && removal.visit(arena, reference, nodes).is_ok();
+                let is_left = removal.left > 0;
                 removal.left = removal.left.saturating_sub(1);
-                self.has_lost_nodes |= !is_visited;
+                if shares.is_empty() {
+                    self.has_lost_nodes |= !is_left || removal.visit(arena, reference, nodes).is_err();
+                    continue;
+                }
+                let visited = if is_left { visit_node(arena, shares, reference, removal.death) } else { Err(lost()) };
+                let Ok(visited) = visited else {
+                    self.has_lost_nodes = true;
+                    continue;
+                };
+                for (node, death) in visited.nodes {
+                    if death == removal.death { nodes.push(node) } else { late.push((node, death)) }
+                }
+                match visited.death {
+                    Some(death) if death != removal.death => late_roots.push((death, visited.roots)),
+                    _ => removal.roots.extend(visited.roots),
+                }
             }
         }
-        let death = removal.death;
+        let (death, left) = (removal.death, removal.left);
         if removal.roots.is_empty() {
             self.queue.pop_front();
         }
+        let late_roots = late_roots.into_iter().filter(|(_, roots)| !roots.is_empty());
+        self.queue.extend(late_roots.map(|(death, roots)| Removal { roots, death, left }));
         Some(death)
     }
 
@@ -124,21 +153,66 @@ impl RemovedSubtrees {
 }
 
 impl Removal {
-    /// Adds a node and its values to `nodes`, and its children to the roots. Changes nothing if the node is damaged.
+    /// Adds a node and its values to `nodes`, and its children and nested trees to the roots. Changes nothing if the node is
+    /// damaged. No node has several references.
     fn visit(&mut self, arena: &Arena, reference: u64, nodes: &mut Vec<RetiredNode>) -> Result<()> {
         let retired = |reference| retired_node(arena, reference);
         let node = retired(reference)?;
         match Branch::at(arena, reference)? {
             Branch::Inner(inner) => self.roots.extend((0..inner.count()).map(|index| inner.child(index).reference())),
             Branch::Leaf(leaf) => {
-                let values: Vec<RetiredNode> =
-                    external_values(&leaf)?.into_iter().map(retired).collect::<Result<_>>()?;
+                let (mut values, mut trees) = (Vec::new(), Vec::new());
+                for target in targets(&leaf)? {
+                    match target {
+                        Target::Value(value) => values.push(retired(value)?),
+                        Target::Tree(word) => trees.extend(Some(word.reference()).filter(|root| *root != 0)),
+                    }
+                }
                 nodes.extend(values);
+                self.roots.extend(trees);
             }
         }
         nodes.push(node);
         Ok(())
     }
+}
+
+/// The result of visiting a node of a removed subtree.
+#[derive(Debug, Default)]
+struct Visit {
+    /// The node and its values, as far as nothing else refers to them, and the generations in which they died.
+    nodes: Vec<(RetiredNode, Generation)>,
+    /// The generation in which the node died, if nothing else refers to it.
+    death: Option<Generation>,
+    /// Its children and nested trees.
+    roots: Vec<u64>,
+}
+
+/// Visits a node that has lost a reference in the generation `loss`. Changes nothing if the node is damaged.
+fn visit_node(arena: &Arena, shares: &mut Shares, reference: u64, loss: Generation) -> Result<Visit> {
+    let retired = |reference| retired_node(arena, reference);
+    let node = retired(reference)?;
+    let (mut values, mut roots) = (Vec::new(), Vec::new());
+    match Branch::at(arena, reference)? {
+        Branch::Inner(inner) => roots.extend((0..inner.count()).map(|index| inner.child(index).reference())),
+        Branch::Leaf(leaf) => {
+            for target in targets(&leaf)? {
+                match target {
+                    Target::Value(value) => values.push(retired(value)?),
+                    Target::Tree(word) => roots.extend(Some(word.reference()).filter(|root| *root != 0)),
+                }
+            }
+        }
+    }
+    let Some(death) = shares.remove(reference, loss) else { return Ok(Visit::default()) };
+    let dead_value = |value: RetiredNode| Some((value, shares.remove(value.extent.start, death)?));
+    let mut nodes: Vec<_> = values.into_iter().filter_map(dead_value).collect();
+    nodes.push((node, death));
+    Ok(Visit { nodes, death: Some(death), roots })
+}
+
+fn lost() -> Error {
+    Error::corrupt("a removed subtree contains a cycle")
 }
 
 fn retired_node(arena: &Arena, reference: u64) -> Result<RetiredNode> {
@@ -161,7 +235,9 @@ mod tests {
 
     fn visit_all(removed: &mut RemovedSubtrees, arena: &Arena) -> Vec<u64> {
         let mut nodes = Vec::new();
-        while removed.visit(arena, nodes.len() + 3, &mut nodes).is_some() {}
+        let (mut shares, mut late) = (Shares::default(), Vec::new());
+        while removed.visit(arena, &mut shares, nodes.len() + 3, &mut nodes, &mut late).is_some() {}
+        assert!(late.is_empty());
         nodes.iter().map(|node| node.extent.start).collect()
     }
 

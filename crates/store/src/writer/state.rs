@@ -6,8 +6,9 @@ use super::RemovedSubtrees;
 use crate::arena::Arena;
 use crate::error::Result;
 use crate::extent::{Extent, Generation};
-use crate::node::{Kind, Word};
+use crate::node::Kind;
 use crate::readers::{Readers, Views, is_held};
+use crate::records::{NESTED_VERSION, VERSION};
 use crate::root::Root;
 use crate::space::Space;
 use crate::space::reclaim::{Reclaimer, RetiredNode};
@@ -101,6 +102,10 @@ pub(crate) struct State {
     pub(crate) gap: Option<u64>,
     /// Whether nodes were copied with their generation and checksum. The next checkpoint does not find such copies by generation.
     pub(crate) has_copies: bool,
+    /// Whether a commit has, or had, trees that were nested, moved or copied.
+    pub(crate) has_nested: bool,
+    /// Whether the version of the last header does not say so yet.
+    pub(crate) is_version_due: bool,
     /// A buffer for the list of commits that readers hold.
     pub(crate) held: Vec<u64>,
     /// The open views of transactions.
@@ -108,6 +113,11 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// The version of the format for the next header.
+    pub(crate) fn version(&self) -> u32 {
+        if self.has_nested { NESTED_VERSION } else { VERSION }
+    }
+
     /// The commits that readers, the last checkpoint and a running one need, and the open views of transactions.
     fn pinned_roots(&self) -> impl Iterator<Item = Root> + '_ {
         let readers = self.published.iter().map(|published| published.root);
@@ -179,12 +189,17 @@ impl State {
     pub(crate) fn visit_removed(&mut self, limit: usize) {
         let mut left = limit;
         while left > 0 {
-            let mut nodes = Vec::new();
-            let visited = self.removed_subtrees.visit(self.writer.arena.shared(), left, &mut nodes);
-            let Some(death) = visited else { return };
-            left = left.saturating_sub(nodes.len().max(1));
+            let (mut nodes, mut late) = (Vec::new(), Vec::new());
+            let Writer { arena, shares, .. } = &mut self.writer;
+            let visited = self.removed_subtrees.visit(arena.shared(), shares, left, &mut nodes, &mut late);
+            let Some(death) = visited else { break };
+            left = left.saturating_sub((nodes.len() + late.len()).max(1));
             self.reclaimer.retire(&mut nodes, death);
+            for (node, death) in late {
+                self.reclaimer.retire(&mut vec![node], death);
+            }
         }
+        self.writer.shares.settle(self.removed_subtrees.first_death().is_some());
     }
 
     /// Calls `visit` with every node that a needed commit reaches, once for each such commit. It returns whether to visit the nodes
@@ -265,6 +280,7 @@ impl State {
             }
         }
         self.writer.space = space;
+        self.writer.shares.revert(0);
         self.writer.retired.clear();
         self.writer.retired_records.clear();
         self.writer.removed_subtrees.clear();
@@ -292,22 +308,6 @@ pub(crate) fn walk_root(
     }
     walk(arena, root.catalog, since, &mut visit_node)?;
     walk(arena, root.snapshots, since, &mut visit_node)
-}
-
-/// Visits the nodes below `word` that were created in generation `since` or later.
-pub(crate) fn walk_since(
-    arena: &Arena,
-    word: Word,
-    since: Generation,
-    visit: &mut dyn FnMut(u64) -> Result<()>,
-) -> Result<()> {
-    walk(arena, word, since, &mut |reference, _| {
-        let is_young = arena.birth(reference)? >= since;
-        if is_young {
-            visit(reference)?;
-        }
-        Ok(is_young)
-    })
 }
 
 /// Writes the record of a commit, and returns its reference.

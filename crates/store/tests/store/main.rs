@@ -17,6 +17,7 @@ mod history;
 mod kill;
 mod log_damage;
 mod model;
+mod nested;
 mod operations;
 mod optimistic;
 mod processes;

@@ -48,6 +48,37 @@ pub(crate) fn clean() -> Trees {
     trees(names)
 }
 
+/// In place of a value, for a key with a nested tree. The nested tree is there as `outer/key`.
+pub(crate) const NESTED: &[u8] = b"a nested tree";
+
+/// Adds a nested tree.
+fn nest(trees: &mut Trees, outer: &str, key: &str, tree: Tree) {
+    trees.get_mut(outer).unwrap().insert(key.as_bytes().to_vec(), NESTED.to_vec());
+    trees.insert(format!("{outer}/{key}"), tree);
+}
+
+/// The first commit of the stores with nested trees.
+pub(crate) fn nested_first() -> Trees {
+    let mut trees = trees([("forest", squares().into_iter().take(300).collect()), ("small", Tree::new())]);
+    nest(&mut trees, "forest", "oak", squares());
+    nest(&mut trees, "forest/oak", "leaves", words());
+    nest(&mut trees, "forest/oak", "roots", Tree::new());
+    trees
+}
+
+/// The stores with nested trees at their end: a tree was moved, one copied and then changed, and one removed.
+pub(crate) fn nested() -> Trees {
+    let mut trees = nested_first();
+    let leaves = trees.remove("forest/oak/leaves").unwrap();
+    trees.get_mut("forest/oak").unwrap().remove(&b"leaves"[..]);
+    nest(&mut trees, "small", "leaves", leaves);
+    let mut copy = trees["forest/oak"].clone();
+    copy.insert(b"new".to_vec(), b"value".to_vec());
+    copy.remove(&b"roots"[..]);
+    nest(&mut trees, "small", "oak", copy);
+    trees
+}
+
 /// The checkpoint of the killed store.
 pub(crate) fn checkpointed() -> Trees {
     trees([("squares", squares()), ("words", words()), ("gone", [(b"a".to_vec(), b"b".to_vec())].into())])

@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use contents::{Trees, words};
-use lath_store::{Options, Snapshot, Store};
+use lath_store::{Item, Options, Snapshot, Store, TreePath};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 
@@ -23,6 +23,10 @@ const KILLED: &str = "v1-killed";
 /// Two such stores in version 2.
 const CLEAN_2: &str = "v2-clean";
 const KILLED_2: &str = "v2-killed";
+
+/// Two stores of version 3: with nested trees that were moved, copied and removed.
+const CLEAN_3: &str = "v3-clean";
+const KILLED_3: &str = "v3-killed";
 
 /// The suffixes of a store's files.
 const SUFFIXES: [&str; 3] = ["", "-log0", "-log1"];
@@ -40,6 +44,55 @@ fn copy_fixture(name: &str, folder: &Path) -> PathBuf {
         fs::write(folder.join(format!("store{suffix}")), unpacked(&format!("{name}{suffix}"))).unwrap();
     }
     folder.join("store")
+}
+
+/// The trees of a store with nested trees, by their paths.
+fn read_nested(snapshot: &Snapshot) -> Trees {
+    let mut trees = Trees::new();
+    let names = snapshot.tree_names().unwrap().into_iter();
+    let mut pending: Vec<_> = names.map(|name| (name.clone(), snapshot.tree(&name).unwrap().unwrap())).collect();
+    while let Some((path, tree)) = pending.pop() {
+        let mut found = contents::Tree::new();
+        let mut cursor = tree.cursor();
+        while cursor.next().unwrap() {
+            let key = cursor.key().unwrap().to_vec();
+            let value = match cursor.item().unwrap().unwrap() {
+                Item::Value(value) => value.to_vec(),
+                Item::Tree(nested) => {
+                    pending.push((format!("{path}/{}", std::str::from_utf8(&key).unwrap()), nested));
+                    contents::NESTED.to_vec()
+                }
+            };
+            found.insert(key, value);
+        }
+        trees.insert(path, found);
+    }
+    trees
+}
+
+#[test]
+fn stores_with_nested_trees_are_read_and_written() {
+    for name in [CLEAN_3, KILLED_3] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = copy_fixture(name, folder.path());
+        let store = Store::open(&path).unwrap();
+        let snapshot = store.snapshot().unwrap();
+        assert_trees(&read_nested(&snapshot), &contents::nested());
+        assert_trees(&read_nested(&snapshot.snapshot("first").unwrap().unwrap()), &contents::nested_first());
+        assert!(store.check().unwrap().is_sound());
+        let mut transaction = store.begin().unwrap();
+        let place = TreePath::new("forest").child(b"oak");
+        assert!(transaction.move_tree(&place, &TreePath::new("oak")).unwrap());
+        transaction.commit().unwrap();
+        drop((snapshot, store));
+        let store = Store::open(&path).unwrap();
+        let mut trees = read_nested(&store.snapshot().unwrap());
+        for key in ["oak", "oak/roots"] {
+            let tree = trees.remove(key).unwrap();
+            assert_eq!(tree, contents::nested()[&format!("forest/{key}")]);
+        }
+        assert!(store.check().unwrap().is_sound());
+    }
 }
 
 fn read_trees(snapshot: &Snapshot) -> Trees {
@@ -170,6 +223,23 @@ fn assert_document_reads_log(name: &str) {
         reference::replay(record, &mut trees);
     }
     assert_trees(&trees, &contents::killed());
+}
+
+#[test]
+fn format_document_suffices_to_read_nested_trees() {
+    let store = reference::Store::open(unpacked(CLEAN_3));
+    assert_trees(&store.trees(store.catalog), &contents::nested());
+    let named = store.named();
+    assert_trees(&store.trees(named[0].2), &contents::nested_first());
+    let store = reference::Store::open(unpacked(KILLED_3));
+    let mut trees = store.trees(store.catalog);
+    assert_trees(&trees, &contents::nested_first());
+    let logs = ["-log0", "-log1"].map(|log| unpacked(&format!("{KILLED_3}{log}")));
+    let records = logs.iter().flat_map(|log| reference::records(log, store.identity));
+    for (_, record) in records.filter(|(sequence, _)| *sequence > store.sequence) {
+        reference::replay(record, &mut trees);
+    }
+    assert_trees(&trees, &contents::nested());
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! A slow and plain reader of the format, written from `docs/formats/store.md` without any code of the crate.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use super::contents::{Tree, Trees};
+use super::contents::{NESTED, Tree, Trees};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 const UNIT: usize = 64;
@@ -30,12 +31,14 @@ pub(crate) struct Store {
     generation: u64,
     end: u64,
     free_map: u64,
+    /// The keys and words of nested trees of the tree that is read.
+    nested: RefCell<Vec<(Vec<u8>, u64)>>,
 }
 
 impl Store {
     pub(crate) fn open(bytes: Vec<u8>) -> Self {
         let is_valid = |slot: &&[u8]| {
-            slot[..8] == *b"LATHKV\r\n" && matches!(u32_at(slot, 8), 1 | 2) && u64_at(slot, 80) == xxh3_64(&slot[..80])
+            slot[..8] == *b"LATHKV\r\n" && matches!(u32_at(slot, 8), 1..=3) && u64_at(slot, 80) == xxh3_64(&slot[..80])
         };
         let slots = [&bytes[..88], &bytes[4096..4096 + 88]];
         let newest = slots.into_iter().filter(is_valid).max_by_key(|slot| u64_at(slot, 24)).unwrap();
@@ -43,7 +46,18 @@ impl Store {
         let is_clean = u32_at(newest, 12) == 1;
         let (identity, generation, sequence) = (field(16), field(32), field(40));
         let (catalog, snapshots, end, free_map) = (field(48), field(56), field(64), field(72));
-        Self { identity, sequence, is_clean, catalog, snapshots, generation, end, free_map, bytes }
+        Self {
+            identity,
+            sequence,
+            is_clean,
+            catalog,
+            snapshots,
+            generation,
+            end,
+            free_map,
+            bytes,
+            nested: RefCell::default(),
+        }
     }
 
     fn node(&self, reference: u64) -> &[u8] {
@@ -100,6 +114,12 @@ impl Store {
                 let reference = u64_at(entry, value_at);
                 visit(reference);
                 (self.value(reference), 8)
+            } else if entry[1] == 254 {
+                // The word takes the place of the value until `nested` replaces it.
+                self.nested
+                    .borrow_mut()
+                    .push(([path, prefix, &entry[suffix_at..value_at]].concat(), u64_at(entry, value_at)));
+                (NESTED, 8)
             } else {
                 assert!(entry[1] <= 252);
                 (&entry[value_at..][..usize::from(entry[1])], usize::from(entry[1]))
@@ -147,7 +167,14 @@ impl Store {
     fn trees_visiting(&self, catalog: u64, visit: &mut dyn FnMut(u64)) -> Trees {
         let catalog = self.tree(catalog, visit);
         let name = |name: Vec<u8>| String::from_utf8(name).unwrap();
-        catalog.into_iter().map(|(key, word)| (name(key), self.tree(u64_at(&word, 0), visit))).collect()
+        let mut pending: Vec<_> = catalog.into_iter().map(|(key, word)| (name(key), u64_at(&word, 0))).collect();
+        let mut trees = Trees::new();
+        while let Some((path, word)) = pending.pop() {
+            trees.insert(path.clone(), self.tree(word, visit));
+            let nested = self.nested.take().into_iter();
+            pending.extend(nested.map(|(key, word)| (format!("{path}/{}", name(key)), word)));
+        }
+        trees
     }
 
     /// All trees below a catalog word.
@@ -270,6 +297,24 @@ fn number(rest: &mut &[u8]) -> usize {
     number
 }
 
+/// Adds a tree, and for a nested one its key.
+fn add(trees: &mut Trees, path: &str, tree: Tree) {
+    if let Some((outer, key)) = path.rsplit_once('/') {
+        trees.get_mut(outer).unwrap().insert(key.as_bytes().to_vec(), NESTED.to_vec());
+    }
+    trees.entry(path.to_owned()).or_default().extend(tree);
+}
+
+/// Removes a tree, and for a nested one its key.
+fn remove(trees: &mut Trees, path: &str) {
+    trees.remove(path);
+    if let Some((outer, key)) = path.rsplit_once('/')
+        && let Some(tree) = trees.get_mut(outer)
+    {
+        tree.remove(key.as_bytes());
+    }
+}
+
 /// Applies a record's payload to the trees, except for named snapshots.
 pub(crate) fn replay(payload: &[u8], trees: &mut Trees) {
     let mut rest = payload;
@@ -287,7 +332,35 @@ pub(crate) fn replay(payload: &[u8], trees: &mut Trees) {
             }
             continue;
         }
-        let tree = trees.entry(names[number(&mut rest)].clone()).or_default();
+        let name = names[number(&mut rest)].clone();
+        match code {
+            9 => {
+                let len = number(&mut rest);
+                let key = std::str::from_utf8(take(&mut rest, len)).unwrap();
+                names.push(format!("{name}/{key}"));
+                continue;
+            }
+            10 => {
+                add(trees, &name, Tree::new());
+                continue;
+            }
+            11 | 12 => {
+                let to = names[number(&mut rest)].clone();
+                let is_within =
+                    |path: &str| path.strip_prefix(&name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+                let found: Vec<_> =
+                    trees.iter().filter(|(path, _)| is_within(path)).map(|(a, b)| (a.clone(), b.clone())).collect();
+                for (path, tree) in found {
+                    add(trees, &format!("{to}{}", &path[name.len()..]), tree);
+                    if code == 11 {
+                        remove(trees, &path);
+                    }
+                }
+                continue;
+            }
+            _ => {}
+        }
+        let tree = trees.entry(name.clone()).or_default();
         match code {
             2 => {
                 let (key_len, value_len) = (number(&mut rest), number(&mut rest));
@@ -296,7 +369,11 @@ pub(crate) fn replay(payload: &[u8], trees: &mut Trees) {
             }
             3 => {
                 let len = number(&mut rest);
-                tree.remove(take(&mut rest, len));
+                let key = take(&mut rest, len);
+                if tree.remove(key).is_some_and(|value| value == NESTED) {
+                    let path = format!("{name}/{}", std::str::from_utf8(key).unwrap());
+                    trees.retain(|other, _| *other != path && !other.starts_with(&format!("{path}/")));
+                }
             }
             4 => {
                 let (low_len, high_len) = (number(&mut rest), number(&mut rest));

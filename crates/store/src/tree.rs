@@ -1,16 +1,33 @@
 //! Reads one tree of a snapshot or a transaction.
 
-mod changes;
-
 use std::ops::{Bound, RangeBounds};
 
 use crate::arena::Arena;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::node::Word;
+use crate::trie::find::StoredItem;
 use crate::trie::{self, count, find, warm};
 
 /// A key and its value.
 pub type Entry<'a> = (Vec<u8>, &'a [u8]);
+
+/// The value of a key, or its nested tree.
+#[derive(Debug, Clone, Copy)]
+pub enum Item<'a> {
+    /// A value.
+    Value(&'a [u8]),
+    /// A nested tree.
+    Tree(Tree<'a>),
+}
+
+impl<'a> Item<'a> {
+    fn new(arena: &'a Arena, stored: StoredItem<'a>) -> Self {
+        match stored {
+            StoredItem::Value(value) => Self::Value(value),
+            StoredItem::Tree(root) => Self::Tree(Tree::new(arena, root)),
+        }
+    }
+}
 
 /// An ordered map from keys to values. Both are arbitrary bytes. It does not change while this lives.
 ///
@@ -35,7 +52,8 @@ impl<'a> Tree<'a> {
     /// Returns the value of `key`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`](crate::Error::Corrupt), as for all methods that read.
+    /// [`Error::KeyHoldsTree`](crate::Error::KeyHoldsTree) if the key has a nested tree: [`item`](Self::item) and
+    /// [`tree_at`](Self::tree_at) return it. [`Error::Corrupt`](crate::Error::Corrupt). Both as for all methods that read values.
     #[inline]
     pub fn get(&self, key: &[u8]) -> Result<Option<&'a [u8]>> {
         find::get(self.arena, self.root, key)
@@ -80,12 +98,32 @@ impl<'a> Tree<'a> {
         Ok(values)
     }
 
-    /// Returns whether the tree has `key`.
-    pub fn contains_key(&self, key: &[u8]) -> Result<bool> {
-        Ok(self.get(key)?.is_some())
+    /// Returns the value of `key`, or its nested tree.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`](crate::Error::Corrupt).
+    pub fn item(&self, key: &[u8]) -> Result<Option<Item<'a>>> {
+        Ok(find::get_item(self.arena, self.root, key)?.map(|stored| Item::new(self.arena, stored)))
     }
 
-    /// Returns the number of keys, in constant time.
+    /// Returns the tree nested at `key`, if the key exists.
+    ///
+    /// # Errors
+    /// [`Error::KeyHoldsValue`](crate::Error::KeyHoldsValue) if the key has a value; [`Error::Corrupt`](crate::Error::Corrupt).
+    pub fn tree_at(&self, key: &[u8]) -> Result<Option<Self>> {
+        match self.item(key)? {
+            None => Ok(None),
+            Some(Item::Tree(tree)) => Ok(Some(tree)),
+            Some(Item::Value(_)) => Err(Error::KeyHoldsValue),
+        }
+    }
+
+    /// Returns whether the tree has `key`, with a value or with a nested tree.
+    pub fn contains_key(&self, key: &[u8]) -> Result<bool> {
+        find::has_key(self.arena, self.root, key)
+    }
+
+    /// Returns the number of keys, in constant time. A nested tree counts as one key, and its own keys do not count.
     pub fn len(&self) -> Result<u64> {
         count::total(self.arena, self.root)
     }
@@ -170,6 +208,19 @@ impl<'a> Tree<'a> {
     /// Iterates over the keys that begin with `prefix` and their values. The iterator is double-ended.
     pub fn prefix(&self, prefix: &[u8]) -> Range<'a> {
         self.range(prefix_range(prefix))
+    }
+
+    pub(crate) fn arena(&self) -> &'a Arena {
+        self.arena
+    }
+
+    pub(crate) fn root(&self) -> Word {
+        self.root
+    }
+
+    /// Whether both are the same nodes.
+    pub(crate) fn has_same_root(&self, other: &Tree<'_>) -> bool {
+        self.root == other.root
     }
 }
 
@@ -263,7 +314,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Moves to the first key of a range that begins with this bound, and returns whether there is one.
-    fn move_to(&mut self, low: &Bound<Vec<u8>>) -> Result<bool> {
+    pub(crate) fn move_to(&mut self, low: &Bound<Vec<u8>>) -> Result<bool> {
         match low {
             Bound::Included(key) => self.lower_bound(key),
             Bound::Excluded(key) => self.upper_bound(key),
@@ -299,6 +350,14 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn value(&self) -> Result<Option<&'a [u8]>> {
         self.inner.value()
+    }
+
+    /// Returns the value or the nested tree at this position; `None` if the cursor is not at a key.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`](crate::Error::Corrupt).
+    pub fn item(&self) -> Result<Option<Item<'a>>> {
+        Ok(self.inner.item()?.map(|stored| Item::new(self.inner.arena(), stored)))
     }
 
     fn entry(&self) -> Result<Option<Entry<'a>>> {
