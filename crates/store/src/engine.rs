@@ -10,7 +10,7 @@ use crate::idle_view::{IdleView, WritersExcluded};
 use crate::log::Log;
 use crate::options::Options;
 use crate::process_lock::{ProcessLock, Watcher};
-use crate::readers::Readers;
+use crate::readers::{LockWords, Readers};
 use crate::writer::{Signal, State, TreeLocks, WriterLock};
 
 /// An open store. Other modules implement its operations.
@@ -23,6 +23,8 @@ pub(crate) struct Engine {
     pub(crate) identity: u64,
     /// Whether this process only reads the commits that another process publishes or has published.
     pub(crate) is_follower: bool,
+    /// The words of the writer lock, in a process that only reads.
+    pub(crate) lock_words: Option<LockWords>,
     /// Set for a store that was opened read-only while no process wrote: lets writers in.
     pub(crate) idle_view: OnceLock<IdleView>,
     /// Set if other processes may write while this one has the store open.
@@ -57,6 +59,7 @@ impl Engine {
             options,
             identity,
             is_follower: false,
+            lock_words: None,
             idle_view: OnceLock::new(),
             process_lock: None,
             watcher: OnceLock::new(),

@@ -192,6 +192,15 @@ impl Snapshot {
         Ok(self.root.named(&self.engine.arena)?.into_iter().map(|(name, _)| name).collect())
     }
 
+    /// Returns the names of the named snapshots that existed when this commit was made, in ascending order, each with the number of its
+    /// commit.
+    ///
+    /// # Errors
+    /// The same as [`tree`](Self::tree).
+    pub fn named_commits(&self) -> Result<Vec<(String, u64)>> {
+        Ok(self.root.named(&self.engine.arena)?.into_iter().map(|(name, root)| (name, root.sequence)).collect())
+    }
+
     /// Returns the named snapshot with this name, if it existed when this commit was made.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use crate::commits::Background;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::process_lock::Watcher;
+use crate::readers::LockWords;
 use crate::root::Root;
 use crate::snapshot::Snapshot;
 use crate::storage::EncryptionKey;
@@ -71,6 +72,18 @@ impl Store {
     /// stays as it was then.
     pub fn follows_writers(&self) -> bool {
         self.engine.idle_view.get().is_none()
+    }
+
+    /// A random number that the store was given when it was made. A [backup](Snapshot::backup) has another one.
+    pub fn identity(&self) -> u64 {
+        self.engine.identity
+    }
+
+    /// How often a process has begun to write, in a store that was opened read-only while others may write; `None` in other stores. If this
+    /// number has changed, the last commits before may have been lost with a process that was killed, so that a snapshot is not the
+    /// successor of an earlier one.
+    pub fn writer_turns(&self) -> Option<u64> {
+        self.engine.lock_words.as_ref().map(LockWords::taken)
     }
 
     /// Begins a write transaction. Waits for the previous transaction to end and, if writers are far ahead of a running

@@ -48,6 +48,21 @@ impl Engine {
         durability: Durability,
     ) -> Result<UnfinishedCommit> {
         let sequence = state.root.sequence + 1;
+        self.commit_as(state, trees, snapshots, named, operations, durability, sequence)
+    }
+
+    /// As [`commit`](Self::commit), with this number. One that is not the next is for commits that are not logged.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a transaction")]
+    pub(crate) fn commit_as(
+        &self,
+        state: &mut State,
+        trees: &[OpenTree],
+        snapshots: Word,
+        named: &[NamedChange],
+        operations: &Operations,
+        durability: Durability,
+        sequence: u64,
+    ) -> Result<UnfinishedCommit> {
         let (root, record) = new_root(state, trees, snapshots, sequence)?;
         let append = |bytes| match durability {
             Durability::Sync => self.log.append_for_sync(sequence, &[bytes]).map(Some),

@@ -130,6 +130,7 @@ impl Store {
     /// readers remain.
     fn follow(storage: &dyn Storage, options: &Options) -> Result<Option<Self>> {
         let Some(shared) = storage.shared_with_others(readers::SHARED_LEN)? else { return Ok(None) };
+        let words = LockWords::new(Arc::clone(&shared))?;
         let readers = Readers::new(shared)?;
         if readers.current().is_none() {
             return Ok(None);
@@ -145,6 +146,7 @@ impl Store {
         readers.check_place()?;
         let mut engine = Engine::new(arena, readers, log, options.clone(), header.identity, header.number);
         engine.is_follower = true;
+        engine.lock_words = Some(words);
         Ok(Some(Self::new(Arc::new(engine))))
     }
 

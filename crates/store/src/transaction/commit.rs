@@ -5,9 +5,12 @@ use std::sync::Arc;
 use super::{Transaction, ended};
 use crate::commits::{OpenTree, UnfinishedCommit};
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::handover::WriterUse;
 use crate::options::Durability;
+
+/// No commit has a greater number, as the format says.
+const SEQUENCE_MAX: u64 = 1 << 56;
 
 /// The changes of a transaction that others see, and that may not be as durable as requested yet.
 #[derive(Debug)]
@@ -51,6 +54,54 @@ impl Transaction {
         let writer_use = std::mem::replace(&mut self.writer_use, WriterUse::PERMANENT);
         drop(self);
         Ok(PublishedTransaction { engine, unfinished, _use: writer_use })
+    }
+
+    /// Makes the changes visible to others as the commit with this number, which is greater than the last one's: for copies of a store whose
+    /// commits have the numbers of the original. A commit without changes has the number, too. It is not logged: the next
+    /// [checkpoint](crate::Store::checkpoint) makes it durable.
+    ///
+    /// ```
+    /// # fn main() -> lath_store::Result<()> {
+    /// let store = lath_store::Options::new().open_in_memory()?;
+    /// let mut transaction = store.begin()?;
+    /// transaction.tree("people")?.put(b"ada", b"1815")?;
+    /// transaction.commit_numbered(17)?;
+    /// assert_eq!(store.snapshot()?.sequence(), 17);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is a commit with this number or a greater one, otherwise the same as [`commit`](Self::commit).
+    pub fn commit_numbered(self, sequence: u64) -> Result<()> {
+        let last = self.state()?.root.sequence;
+        if sequence <= last || sequence > SEQUENCE_MAX {
+            return Err(Error::Invalid(format!("a commit cannot have number {sequence} after number {last}")));
+        }
+        self.commit_copied(sequence)
+    }
+
+    /// As [`commit_numbered`](Self::commit_numbered), with any number, in a store that nothing reads yet.
+    pub(crate) fn commit_copied(mut self, sequence: u64) -> Result<()> {
+        self.check()?;
+        self.flush()?;
+        if self.engine.is_poisoned() {
+            return Err(self.engine.poisoned());
+        }
+        let Some(mut state) = self.state.take() else { return Err(ended()) };
+        self.note_nested(&mut state);
+        let (trees, snapshots, named, off) = (&self.trees, self.snapshots, &self.named, Durability::Off);
+        match self.engine.commit_as(&mut state, trees, snapshots, named, &self.operations, off, sequence) {
+            Ok(committed) => {
+                self.engine.unlock_state(state);
+                self.engine.finish_commit(committed)
+            }
+            Err(error) => {
+                self.state = Some(state);
+                self.has_failed = true;
+                Err(error)
+            }
+        }
     }
 
     /// Makes the changes the newest commit, if there are any.

@@ -24,6 +24,7 @@ mod processes;
 mod reading;
 mod remove_range;
 mod repair;
+mod replicas;
 mod stats;
 mod tiers;
 mod writers;
