@@ -3,6 +3,7 @@
 mod catalog;
 mod convert;
 mod destination;
+mod follow;
 mod generate;
 mod keyed_table;
 mod kv;
@@ -28,6 +29,7 @@ pub(crate) use catalog::{
 };
 pub(crate) use convert::{ConvertArgs, CsvArgs, FileFormat, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
+pub(crate) use follow::FollowArgs;
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
 #[cfg(feature = "sql")]
 pub(crate) use keyed_table::TableAlterArgs;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::file::{create_folders, sync_folder};
+use crate::follower_marker::check_table_not_follower;
 
 /// The folder of the files, within the table's.
 const FOLDER: &str = "_consumers";
@@ -98,6 +99,7 @@ pub(crate) fn load_all(folder: &Path) -> Result<Vec<StoredConsumer>> {
 /// Replaces the file of a consumer, durably.
 pub(crate) fn store(folder: &Path, consumer: &StoredConsumer) -> Result<()> {
     check_name(&consumer.name)?;
+    check_table_not_follower(folder)?;
     let path = path(folder, &consumer.name);
     let parent = folder.join(FOLDER);
     create_folders(&parent)?;
@@ -121,6 +123,7 @@ pub(crate) fn store(folder: &Path, consumer: &StoredConsumer) -> Result<()> {
 /// Removes the file of a consumer. Returns whether there was one.
 pub(crate) fn remove(folder: &Path, name: &str) -> Result<bool> {
     check_name(name)?;
+    check_table_not_follower(folder)?;
     let path = path(folder, name);
     match fs::remove_file(&path) {
         Ok(()) => sync_folder(&folder.join(FOLDER)).map(|()| true),

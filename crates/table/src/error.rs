@@ -272,6 +272,18 @@ pub enum Error {
         /// The URL.
         path: PathBuf,
     },
+    /// The table or database is a follower's copy, which only its follower changes. Nothing was changed.
+    Follower {
+        /// The folder.
+        folder: PathBuf,
+        /// The path or URL of what it follows.
+        source: String,
+    },
+    /// A source cannot be followed into a folder, or a folder cannot be promoted.
+    Replica {
+        /// The problem, and how to solve it.
+        what: String,
+    },
     /// The table's files contradict each other.
     Corrupt {
         /// The problem.
@@ -335,6 +347,10 @@ impl Error {
 
     pub(crate) fn place(what: impl Into<String>) -> Self {
         Self::Place { what: what.into() }
+    }
+
+    pub(crate) fn replica(what: impl Into<String>) -> Self {
+        Self::Replica { what: what.into() }
     }
 
     pub(crate) fn import(what: impl Into<String>) -> Self {
@@ -475,7 +491,13 @@ impl fmt::Display for Error {
                 "another program has written {}: the table is not published over it; move the folder of this file away",
                 path.display()
             ),
-            Self::Place { what } => f.write_str(what),
+            Self::Place { what } | Self::Replica { what } => f.write_str(what),
+            Self::Follower { folder, source } => write!(
+                f,
+                "{folder} is a follower of {source}, so nothing else changes it: change {source}, or make the copy a table of its own by \
+                 `lath table follow --promote {folder}`",
+                folder = folder.display()
+            ),
             Self::ForeignFiles { path } => write!(
                 f,
                 "the objects in {} belong to another table, or to a copy of this one that has written there since: choose another URL for a new table; \

@@ -23,6 +23,7 @@ mod database;
 mod error;
 mod export;
 mod file;
+mod follower_marker;
 mod history;
 mod import;
 mod indexes;
@@ -32,6 +33,7 @@ mod publishing;
 mod read;
 mod records;
 mod repair;
+mod replica;
 mod row;
 mod schema_change;
 mod sequence;
@@ -72,6 +74,7 @@ pub use records::{
     Clock, Durability, EncryptionKey, ForeignKeyAction, ForeignKeyActions, HistoryRetention, TableOptions,
 };
 pub use repair::RepairReport;
+pub use replica::{CatchUp, Replica, ReplicaStatus};
 pub use row::Constraint;
 pub use row::GENERATED_KEY;
 pub use row::TimeToLive;

@@ -13,6 +13,7 @@ use lath_parquet::Predicate;
 use crate::error::{Error, Result};
 use crate::export::ExportReport;
 use crate::file::create_folders;
+use crate::follower_marker::check_not_follower;
 use crate::maintenance::{
     Activity, Background, CheckReport, CompactReport, FlushReport, check, compact, flush, vacuum,
 };
@@ -117,7 +118,9 @@ impl Table {
     /// # Errors
     /// [`Error::NoTable`] if there is none, [`Error::Store`] if another process has it open for writing.
     pub fn open(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
-        let engine = open_engine(existing(folder.as_ref())?, options, false, false)?;
+        let folder = existing(folder.as_ref())?;
+        check_not_follower(&folder)?;
+        let engine = open_engine(folder, options, false, false)?;
         check_is_table(&engine)?;
         vacuum::remove_local_orphans(&engine)?;
         Self::start(engine, true)
@@ -449,6 +452,7 @@ fn existing(folder: &Path) -> Result<PathBuf> {
 pub(crate) fn open_new_engine(folder: &Path, options: TableOptions) -> Result<Engine> {
     create_folders(folder)?;
     let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
+    check_not_follower(&folder)?;
     if database_path(&folder).is_file() {
         return Err(Error::Exists { folder });
     }

@@ -98,6 +98,9 @@ pub(crate) enum KeyedTable {
         after_help = "Files become hard links where the file system has them. The backup stays. Prints how intact each restored table is, and exits 3 if one is not.\n\nExamples:\n  lath table restore backups/monday orders\n  lath table restore s3://bucket/backups/monday orders"
     )]
     Restore(TableRestoreArgs),
+    /// Keep a copy of a table or a database at most a second behind, read-only for all others, until it is promoted
+    #[command(after_help = super::follow::HELP)]
+    Follow(super::FollowArgs),
     /// Write all rows, in the order of their keys, as plain Parquet files
     #[command(
         after_help = "With --position-deletes, TARGET gets the table's own files in data/, as hard links where the file system has them,\nand in deletes/ the rows of each that do not count, as Iceberg lists them. Exported links must not be changed in place.\n\nExamples:\n  lath table export orders plain/\n  lath table export orders lake/orders --position-deletes --location s3://lake/orders"

@@ -237,7 +237,7 @@ fn with_slashes(path: &Path) -> String {
 }
 
 /// The folder of a table, relative to the backup.
-fn relative_folder(number: Option<u64>) -> PathBuf {
+pub(crate) fn relative_folder(number: Option<u64>) -> PathBuf {
     number.map(folder_name).map_or_else(PathBuf::new, PathBuf::from)
 }
 

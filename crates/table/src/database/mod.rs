@@ -29,6 +29,7 @@ use self::table_list::{find_number, list_names, list_unfinished, read_state};
 use self::view_text::view_text;
 use crate::error::{Error, Result};
 use crate::file::create_folders;
+use crate::follower_marker::check_not_follower;
 use crate::import::{ImportOptions, ImportProgress, ImportReport, Watch, import_into_database, imported_schema};
 use crate::records::store_file::{self, FileTimes};
 use crate::records::{DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TableOptions, named_snapshots};
@@ -37,6 +38,7 @@ use crate::table::Table;
 use crate::view::{Engine, database_path, store_path};
 use crate::write::OpenWrite;
 
+pub(crate) use self::backup::relative_folder;
 pub use self::backup::{BackedUp, BackupFile};
 pub use self::snapshot::DatabaseSnapshot;
 pub use self::transaction::{DatabaseSavepoint, DatabaseTransaction};
@@ -91,6 +93,7 @@ impl Database {
         let folder = folder.as_ref();
         create_folders(folder)?;
         let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
+        check_not_follower(&folder)?;
         if store_path(&folder).is_file() {
             return Err(Error::Exists { folder });
         }
@@ -111,6 +114,7 @@ impl Database {
     /// [`Error::NoDatabase`] if there is none, [`Error::Store`] if another process has it open for writing.
     pub fn open(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
         let folder = existing(folder.as_ref())?;
+        check_not_follower(&folder)?;
         let store = open_store(&folder, &options, false, false)?;
         let database = Self::start(folder, store, options)?;
         for name in list_unfinished(&database.tables.store.snapshot()?)? {

@@ -114,6 +114,16 @@ impl FileFolder {
         Ok(listed.into_iter().filter_map(below).collect())
     }
 
+    /// The names of all objects below the URL, also in folders below it.
+    pub(crate) fn object_names(&self) -> Result<Vec<String>> {
+        let Self::Bucket { url, store } = self else { return self.names() };
+        let listed = store.list(store.key()).map_err(Error::io("list", Path::new(url)))?;
+        let below = |object: lath_source::ListedObject| {
+            object.url.strip_prefix(url.as_str())?.strip_prefix('/').map(ToOwned::to_owned)
+        };
+        Ok(listed.into_iter().filter_map(below).collect())
+    }
+
     /// The time at which a file was written.
     pub(crate) fn modified(&self, file: &FoundFile) -> Option<SystemTime> {
         file.modified.or_else(|| fs::metadata(self.path(&file.name)).and_then(|metadata| metadata.modified()).ok())
@@ -196,7 +206,7 @@ impl FileFolder {
     }
 
     /// Writes an object.
-    pub(super) fn put(&self, name: &str, bytes: &[u8], replaces: Replaces) -> Result<()> {
+    pub(crate) fn put(&self, name: &str, bytes: &[u8], replaces: Replaces) -> Result<()> {
         let path = self.path(name);
         let put = || {
             let mut upload = self.object(name)?.upload(replaces)?;
@@ -239,7 +249,7 @@ impl FileFolder {
     }
 
     /// An object of a bucket.
-    pub(super) fn object(&self, name: &str) -> io::Result<Store> {
+    pub(crate) fn object(&self, name: &str) -> io::Result<Store> {
         match self {
             Self::Bucket { store, .. } => Ok(store.sibling(&key(store, name))),
             Self::Local(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "a local folder has no objects")),

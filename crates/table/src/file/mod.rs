@@ -23,7 +23,7 @@ pub(crate) use self::data_file::{ColdColumns, DataFile, NumberedBatches};
 pub(crate) use self::disk_cache::{CachedObjects, DiskCache};
 pub(crate) use self::encryption::{encrypted, open_options};
 pub(crate) use self::file_folder::{FileFolder, FoundFile, is_partial_name};
-pub(crate) use self::file_name::{DATA_FOLDER, exported_name, file_name, is_old_file_name};
+pub(crate) use self::file_name::{DATA_FOLDER, exported_name, file_name, is_file_name, is_old_file_name};
 pub(crate) use self::files::Files;
 pub(crate) use self::folder::{create_folder, create_folders, entries, sync_folder};
 pub(crate) use self::link::{copy_file, link_or_copy};

@@ -44,6 +44,7 @@ mod old_layout;
 mod processes;
 mod publish;
 mod repair;
+mod replica;
 mod rows;
 mod schema;
 mod sequences;

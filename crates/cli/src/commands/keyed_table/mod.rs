@@ -6,6 +6,7 @@ mod changes;
 mod consumers;
 #[cfg(feature = "sql")]
 mod declared;
+mod follow;
 mod history;
 mod import;
 mod keys;
@@ -42,6 +43,7 @@ pub(crate) fn run(what: &KeyedTable) -> Result<Outcome> {
         KeyedTable::Repair(args) => maintenance::repair(args),
         KeyedTable::Backup(args) => maintenance::backup(args),
         KeyedTable::Restore(args) => maintenance::restore(args),
+        KeyedTable::Follow(args) => follow::run(args),
         KeyedTable::Export(args) => maintenance::export(args),
         KeyedTable::Stats(args) => maintenance::stats(args),
         KeyedTable::Publish(args) => publish::run(args),
