@@ -79,7 +79,7 @@ impl Store {
         self.engine.identity
     }
 
-    /// How often a process has begun to write, in a store that was opened read-only while others may write; `None` in other stores. If this
+    /// Counts how often a process has begun to write, in a store that was opened read-only while others may write; `None` in other stores. If this
     /// number has changed, the last commits before may have been lost with a process that was killed, so that a snapshot is not the
     /// successor of an earlier one.
     pub fn writer_turns(&self) -> Option<u64> {

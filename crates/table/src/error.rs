@@ -494,7 +494,7 @@ impl fmt::Display for Error {
             Self::Place { what } | Self::Replica { what } => f.write_str(what),
             Self::Follower { folder, source } => write!(
                 f,
-                "{folder} is a follower of {source}, so nothing else changes it: change {source}, or make the copy a table of its own by \
+                "{folder} is a follower of {source}, so nothing else changes it: change {source}, or make the copy independent by \
                  `lath table follow --promote {folder}`",
                 folder = folder.display()
             ),

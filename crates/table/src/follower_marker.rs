@@ -19,7 +19,7 @@ pub(crate) const MARKER: &str = "_follower";
 
 const FORMAT: u64 = 1;
 
-/// What a follower copies.
+/// The source of a follower.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Marker {
     /// The path or URL of the source.

@@ -32,7 +32,7 @@ pub(crate) struct FollowArgs {
     /// Catch up with the source, and end
     #[arg(long, conflicts_with_all = ["promote", "status"])]
     pub(crate) once: bool,
-    /// Make the copy in this folder a table or database of its own, which can be changed
+    /// Make the copy in this folder an independent table or database, which can be changed
     #[arg(long, value_name = "COPY", conflicts_with = "status")]
     pub(crate) promote: Option<PathBuf>,
     /// Show how far the copy in this folder is

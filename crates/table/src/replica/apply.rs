@@ -5,14 +5,14 @@ use std::path::Path;
 use lath_store::{Store, Transaction};
 
 use super::change_sink::{ChangeSink, Step};
-use super::data_files::{Fetched, FileFetcher, FileSource, file_in_tree, table_with_files};
+use super::data_files::{FetchCounts, FileFetcher, FileSource, file_in_tree, table_with_files};
 use crate::error::{Error, Result};
 use crate::records::{TABLES_DROPPED, table_number};
 
 /// Applies changes, each step as one commit. A file is there before the commit that names it.
 pub(crate) struct ApplyChanges<'a> {
     store: &'a Store,
-    /// Where files come from and go to; `None` for a copy of the store alone.
+    /// The source and the target of files; `None` for a copy of the store alone.
     files: Option<(&'a dyn FileSource, FileFetcher<'a>)>,
     transaction: Option<Transaction>,
     commit: u64,
@@ -32,7 +32,7 @@ impl<'a> ApplyChanges<'a> {
     }
 
     /// The files that were fetched.
-    pub(crate) fn fetched(&self) -> Fetched {
+    pub(crate) fn fetched(&self) -> FetchCounts {
         self.files.as_ref().map(|(_, fetcher)| fetcher.fetched).unwrap_or_default()
     }
 

@@ -45,7 +45,7 @@ impl FileSource for LocalFiles<'_> {
 
 /// Counts of the files that a copy got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Fetched {
+pub(crate) struct FetchCounts {
     pub(crate) files: u64,
     pub(crate) links: u64,
     pub(crate) bytes: u64,
@@ -57,12 +57,12 @@ pub(crate) struct FileFetcher<'f> {
     folder: &'f Path,
     /// Folders whose names in them are not durable yet.
     unsynced: BTreeSet<PathBuf>,
-    pub(crate) fetched: Fetched,
+    pub(crate) fetched: FetchCounts,
 }
 
 impl<'f> FileFetcher<'f> {
     pub(crate) fn new(folder: &'f Path) -> Self {
-        Self { folder, unsynced: BTreeSet::new(), fetched: Fetched::default() }
+        Self { folder, unsynced: BTreeSet::new(), fetched: FetchCounts::default() }
     }
 
     /// Makes the folder of a table.
@@ -82,7 +82,7 @@ impl<'f> FileFetcher<'f> {
         }
         self.create_table_folder(*table)?;
         create_folder(parent)?;
-        // Whole or not there under its name, so that one that is there is whole.
+        // Whole or not there under its name, so that a found one is whole.
         let last = name.rsplit('/').next().unwrap_or(name);
         let partial = parent.join(format!(".{last}.lath-0.partial"));
         remove_file(&partial)?;
@@ -115,39 +115,46 @@ fn remove_file(path: &Path) -> Result<()> {
     }
 }
 
-/// The files that a commit, its named snapshots and its history may have, each with its length if the newest state of some snapshot has it. A file
-/// without a length was dropped, and may be gone.
+/// The files that a commit, its named snapshots and its history may have, each with its length if a list of files has it. A file without a length was
+/// dropped, and may be gone.
 pub(crate) fn files_of_commit(snapshot: &Snapshot) -> Result<BTreeMap<FileKey, Option<u64>>> {
     let mut files = BTreeMap::new();
-    let mut versions = named_snapshots(snapshot)?;
-    versions.push(snapshot.committed());
-    if let Some(dropped) = snapshot.tree(TABLES_DROPPED)? {
-        let history = History::new(snapshot)?;
-        for entry in dropped.iter() {
-            let (_, value) = entry?;
-            // The last kept commit that has the table.
-            let kept = history.last_before(DroppedTable::from_bytes(value)?.dropped)?;
-            versions.extend(kept.map(|kept| history.open(kept)).transpose()?);
+    for trees in all_trees(snapshot)? {
+        // The history has no other files of these tables.
+        add_dropped(snapshot, &trees, &mut files)?;
+        add_listed(snapshot, &trees, &mut files)?;
+    }
+    for named in named_snapshots(snapshot)? {
+        for trees in all_trees(&named)? {
+            add_listed(&named, &trees, &mut files)?;
         }
     }
-    for version in &versions {
-        for trees in all_trees(version)? {
-            add_files(version, &trees, &mut files)?;
+    let Some(dropped) = snapshot.tree(TABLES_DROPPED)? else { return Ok(files) };
+    let history = History::new(snapshot)?;
+    for entry in dropped.iter() {
+        let (key, value) = entry?;
+        // The last kept commit that has the table. All of the table's files stay as long as there is one.
+        if let Some(kept) = history.last_before(DroppedTable::from_bytes(value)?.dropped)? {
+            let (kept, trees) = (history.open(kept)?, TreeNames::database_table(file_number(&key)?));
+            add_dropped(&kept, &trees, &mut files)?;
+            add_listed(&kept, &trees, &mut files)?;
         }
     }
     Ok(files)
 }
 
-fn add_files(version: &Snapshot, trees: &TreeNames, files: &mut BTreeMap<FileKey, Option<u64>>) -> Result<()> {
-    let table = trees.number();
-    if let Some(dropped) = version.tree(trees.get(TreeName::Dropped))? {
-        for entry in dropped.iter() {
-            let (_, value) = entry?;
-            files.entry((table, DroppedFile::from_bytes(value)?.name)).or_insert(None);
-        }
+fn add_dropped(version: &Snapshot, trees: &TreeNames, files: &mut BTreeMap<FileKey, Option<u64>>) -> Result<()> {
+    let Some(dropped) = version.tree(trees.get(TreeName::Dropped))? else { return Ok(()) };
+    for entry in dropped.iter() {
+        let (_, value) = entry?;
+        files.entry((trees.number(), DroppedFile::from_bytes(value)?.name)).or_insert(None);
     }
+    Ok(())
+}
+
+fn add_listed(version: &Snapshot, trees: &TreeNames, files: &mut BTreeMap<FileKey, Option<u64>>) -> Result<()> {
     let manifest = Manifest::read(version.tree(trees.get(TreeName::Files))?)?;
-    files.extend(manifest.files().iter().map(|file| ((table, file.name.clone()), Some(file.bytes))));
+    files.extend(manifest.files().iter().map(|file| ((trees.number(), file.name.clone()), Some(file.bytes))));
     Ok(())
 }
 

@@ -34,7 +34,7 @@ pub(crate) enum Succession {
         /// Number of commits that the copy gets.
         steps: u64,
     },
-    /// The source has another history than the copy, which has to begin anew. The reason.
+    /// The source has another history than the copy, so the copy begins again. The reason.
     Broken(String),
 }
 

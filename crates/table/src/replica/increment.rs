@@ -28,7 +28,7 @@ const LEN_MAX: u64 = 1 << 32;
 
 /// A data file in a bucket: its length, and the XXH3 of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Checked {
+pub(crate) struct FileChecksum {
     pub(crate) bytes: u64,
     pub(crate) checksum: u64,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Header {
     pub(crate) consumers: SmallFiles,
     pub(crate) sequences: SmallFiles,
     /// The data files that it brings, by their paths below the folder of the table or database.
-    pub(crate) files: Vec<(String, Checked)>,
+    pub(crate) files: Vec<(String, FileChecksum)>,
 }
 
 /// Writes changes to a file.
@@ -221,7 +221,7 @@ impl Increment {
         for _ in 0..read_number(&mut file)? {
             let path = read_text(&mut file)?;
             let (bytes, checksum) = (read_number(&mut file)?, read_number(&mut file)?);
-            files.push((path, Checked { bytes, checksum }));
+            files.push((path, FileChecksum { bytes, checksum }));
         }
         let header = Header { identity, stream, from, to, time, consumers, sequences, files };
         Ok(Self { header, file })

@@ -1,7 +1,7 @@
 //! Followers: copies of a table or database that stay at most a moment behind their source, and that nothing else changes.
 //!
-//! A copy's commits have the numbers and the trees of the source's, so a follower needs no position of its own: the copy's newest commit is
-//! it. A round finds what differs between that commit and the source's newest one, gets the files that are new, and applies the differences.
+//! A copy's commits have the numbers and the trees of the source's, so a follower keeps no position: it is the copy's newest
+//! commit. A round finds what differs between that commit and the source's newest one, gets the files that are new, and applies the differences.
 //!
 //! | situation | what a round does |
 //! | --- | --- |
@@ -35,7 +35,7 @@ pub use self::status::ReplicaStatus;
 use lath_store::Snapshot;
 
 use self::bucket::{Receiver, Shipper};
-use self::data_files::{Fetched, LocalFiles};
+use self::data_files::{FetchCounts, LocalFiles};
 use self::differences::Succession;
 use self::source_folder::SourceFolder;
 use self::target_folder::TargetFolder;
@@ -57,7 +57,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 ///
 /// The copy has all tables of the source, their files, named snapshots, history, views, sequences, change feeds and consumers, as one commit of the
 /// source left them. It can be opened [read-only](crate::Database::open_read_only) at any time, also while the follower works.
-/// [`promote`](Self::promote) makes it a table or database of its own.
+/// [`promote`](Self::promote) makes it an independent table or database.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -89,7 +89,7 @@ pub struct Replica {
     options: TableOptions,
 }
 
-/// What is followed.
+/// The followed table or database.
 #[derive(Debug)]
 enum Source {
     /// A folder of this machine, which is opened again after it could not be reached.
@@ -100,14 +100,14 @@ enum Source {
     Bucket(Receiver),
 }
 
-/// Where the copy is.
+/// The place of the copy.
 #[derive(Debug)]
 enum Target {
     Folder(TargetFolder),
     Bucket(Shipper),
 }
 
-/// What a round has done.
+/// Counts of a round.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CatchUp {
@@ -219,7 +219,7 @@ impl Replica {
         }
     }
 
-    /// How far the copy in a folder is; `None` if the folder is no follower's copy.
+    /// Reports how far the copy in a folder is; `None` if the folder is no follower's copy.
     ///
     /// # Errors
     /// [`Error::NoTable`] if there is no table or database.
@@ -231,7 +231,7 @@ impl Replica {
         }
     }
 
-    /// Makes the copy in a folder a table or database of its own, which can be changed. The follower has to be ended before. A follower that is
+    /// Makes the copy in a folder an independent table or database, which can be changed. The follower has to be ended before. A follower that is
     /// begun again refuses the folder.
     ///
     /// # Errors
@@ -242,7 +242,7 @@ impl Replica {
 }
 
 impl CatchUp {
-    fn add(&mut self, fetched: Fetched) {
+    fn add(&mut self, fetched: FetchCounts) {
         self.files += fetched.files;
         self.links += fetched.links;
         self.bytes += fetched.bytes;

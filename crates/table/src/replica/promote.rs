@@ -1,4 +1,4 @@
-//! Makes a follower's copy a table or database of its own.
+//! Makes a follower's copy an independent table or database.
 
 use std::path::Path;
 

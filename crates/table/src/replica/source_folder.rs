@@ -30,7 +30,7 @@ pub(crate) struct SourceCommit {
     pub(crate) snapshot: Snapshot,
     pub(crate) consumers: SmallFiles,
     pub(crate) sequences: SmallFiles,
-    /// How often a process has begun to write, before and after the snapshot was taken.
+    /// The count of processes that have begun to write, before and after the snapshot was taken.
     turns: (Option<u64>, Option<u64>),
 }
 

@@ -1,4 +1,4 @@
-//! How far a follower is: a small file that it replaces, which is not durable and may be one moment old.
+//! Reports how far a follower is: a small file that it replaces, which is not durable and may be one moment old.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::records::{TableOptions, store_file};
 const FILE: &str = "_follower_status";
 const PARTIAL: &str = "._follower_status.partial";
 
-/// How far a copy is.
+/// The distance of a copy from its source.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaStatus {
@@ -25,7 +25,7 @@ pub struct ReplicaStatus {
     pub commit: u64,
     /// The number of the source's newest commit, if the source is on this machine and can be read now.
     pub source_commit: Option<u64>,
-    /// When the follower had last copied all commits of the source that there were; `None` if it has never reported.
+    /// When the follower had last copied all commits of the source; `None` if it has never reported.
     pub up_to_date_at: Option<SystemTime>,
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use lath_store::Store;
 
 use super::apply::ApplyChanges;
-use super::data_files::{Fetched, FileSource, UnneededFiles};
+use super::data_files::{FetchCounts, FileSource, UnneededFiles};
 use super::differences::{Base, Succession, pass_changes};
 use super::side_files::{write_consumers, write_sequences};
 use super::source_folder::path_of_store;
@@ -67,7 +67,7 @@ impl TargetFolder {
         self.open.as_ref().map(|(_, marker)| marker)
     }
 
-    /// Where a store of the source may be put.
+    /// The folder for files on the way.
     pub(crate) fn work(&self) -> &WorkFolder {
         &self.work
     }
@@ -89,7 +89,7 @@ impl TargetFolder {
         commit: &WholeCommit<'_>,
         copied: Option<&lath_store::Snapshot>,
         files: &dyn FileSource,
-    ) -> Result<(Succession, Fetched)> {
+    ) -> Result<(Succession, FetchCounts)> {
         let Some((store, _)) = &self.open else {
             return Err(Error::internal("there is no copy to change"));
         };
@@ -117,7 +117,7 @@ impl TargetFolder {
         &mut self,
         files: &dyn FileSource,
         apply: impl FnOnce(&mut ApplyChanges<'_>) -> Result<()>,
-    ) -> Result<Fetched> {
+    ) -> Result<FetchCounts> {
         let Some((store, _)) = &self.open else {
             return Err(Error::internal("there is no copy to change"));
         };
@@ -136,7 +136,7 @@ impl TargetFolder {
         commit: &WholeCommit<'_>,
         files: &dyn FileSource,
         marker: Marker,
-    ) -> Result<Fetched> {
+    ) -> Result<FetchCounts> {
         self.work.clear()?;
         let fetched = commit.copy(files, &self.work.new_copy(), &marker)?;
         if let Some(parent) = self.folder.parent() {

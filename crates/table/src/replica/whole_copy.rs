@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lath_store::Snapshot;
 
-use super::data_files::{Fetched, FileFetcher, FileSource, files_of_commit};
+use super::data_files::{FetchCounts, FileFetcher, FileSource, files_of_commit};
 use super::side_files::{SmallFiles, write_consumers, write_sequences};
 use crate::error::{Error, Result};
 use crate::file::{create_folders, sync_folder};
@@ -24,7 +24,7 @@ pub(crate) struct WholeCommit<'s> {
 
 impl WholeCommit<'_> {
     /// Makes a copy in a folder that does not exist, durably. The store comes last.
-    pub(crate) fn copy(&self, files: &dyn FileSource, folder: &Path, marker: &Marker) -> Result<Fetched> {
+    pub(crate) fn copy(&self, files: &dyn FileSource, folder: &Path, marker: &Marker) -> Result<FetchCounts> {
         create_folders(folder)?;
         marker.write(folder)?;
         let mut fetcher = FileFetcher::new(folder);

@@ -86,7 +86,7 @@ impl WorkFolder {
         Ok(())
     }
 
-    /// Gives the new copy the name `target`. What had this name becomes the new copy's folder, which the caller clears.
+    /// Gives the new copy the name `target`. The folder that had this name becomes the new copy's, which the caller clears.
     pub(crate) fn put_in_place(&self, target: &Path) -> Result<()> {
         let new = self.new_copy();
         exchange(&new, target).map_err(Error::io("replace", target))?;
@@ -100,7 +100,7 @@ impl WorkFolder {
 
 impl Drop for WorkFolder {
     fn drop(&mut self) {
-        // While it is locked. What stays is removed by the next follower.
+        // While it is locked. The next follower removes the rest.
         if self.clear().is_ok() {
             let _ = fs::remove_file(self.folder.join("lock"));
             let _ = fs::remove_dir(&self.folder);

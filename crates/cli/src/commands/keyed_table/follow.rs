@@ -22,7 +22,7 @@ pub(super) fn run(args: &FollowArgs) -> Result<Outcome> {
     }
     if let Some(copy) = &args.promote {
         let commit = Replica::promote(copy, options).map_err(table_failure)?;
-        eprintln!("{} is a table of its own now, at commit {}", copy.display(), grouped(commit));
+        eprintln!("{} is independent now, at commit {}", copy.display(), grouped(commit));
         return Ok(Outcome::Done);
     }
     let (Some(source), Some(copy)) = (&args.source, &args.copy) else {

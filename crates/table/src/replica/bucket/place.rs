@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::super::data_files::{FileKey, FileSource};
-use super::super::increment::Checked;
+use super::super::increment::FileChecksum;
 use super::super::side_files::SmallFiles;
 use crate::database::relative_folder;
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ const FORMAT: u64 = 1;
 const BUFFER_BYTES: usize = 1 << 20;
 const RANGE_BYTES: u64 = 8 << 20;
 
-/// What the place has.
+/// The contents of the object that names the newest image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pointer {
     pub(super) stream: u64,
@@ -49,10 +49,10 @@ pub(super) struct Image {
     /// When the source had this commit, in microseconds since 1970.
     pub(super) time: u64,
     pub(super) store_name: String,
-    pub(super) store: Checked,
+    pub(super) store: FileChecksum,
     pub(super) consumers: SmallFiles,
     pub(super) sequences: SmallFiles,
-    pub(super) files: BTreeMap<String, Checked>,
+    pub(super) files: BTreeMap<String, FileChecksum>,
 }
 
 /// A place in a bucket.
@@ -111,7 +111,7 @@ impl Place {
     }
 
     /// Sends a file; returns its length and checksum.
-    pub(super) fn send(&self, from: &Path, name: &str) -> Result<Checked> {
+    pub(super) fn send(&self, from: &Path, name: &str) -> Result<FileChecksum> {
         let mut source = File::open(from).map_err(Error::io("open", from))?;
         let mut object = AtomicFile::create_with(self.folder.path(name), &self.options.uncommitted)?;
         let failed = |error| Error::io("write", &self.folder.path(name))(error);
@@ -127,7 +127,7 @@ impl Place {
             object.write_all(part).map_err(failed)?;
         }
         object.commit()?;
-        Ok(Checked { bytes, checksum: hasher.digest() })
+        Ok(FileChecksum { bytes, checksum: hasher.digest() })
     }
 
     /// Writes an object that must not exist; `false` if it does.
@@ -152,7 +152,7 @@ impl Place {
     }
 
     /// Copies an object to a new local file, durably; returns its length and checksum, or `None` if there is no object.
-    pub(super) fn fetch(&self, name: &str, to: &Path) -> Result<Option<Checked>> {
+    pub(super) fn fetch(&self, name: &str, to: &Path) -> Result<Option<FileChecksum>> {
         let failed = |error: io::Error| Error::io("read", &self.folder.path(name))(error);
         let object = match self.folder.object(name).and_then(|object| object.open(None)) {
             Ok((object, _)) => object,
@@ -169,11 +169,11 @@ impl Place {
             at = end;
         }
         target.sync_all().map_err(Error::io("sync", to))?;
-        Ok(Some(Checked { bytes, checksum: hasher.digest() }))
+        Ok(Some(FileChecksum { bytes, checksum: hasher.digest() }))
     }
 
     /// Copies an object that has to be as it was sent.
-    pub(super) fn fetch_checked(&self, name: &str, expected: Checked, to: &Path) -> Result<()> {
+    pub(super) fn fetch_checked(&self, name: &str, expected: FileChecksum, to: &Path) -> Result<()> {
         let path = self.folder.path(name);
         match self.fetch(name, to)? {
             Some(found) if found == expected => Ok(()),
@@ -201,7 +201,7 @@ impl Place {
 /// The data files of a place, of which these are known with their checksums.
 pub(super) struct BucketFiles<'p> {
     pub(super) place: &'p Place,
-    pub(super) known: &'p BTreeMap<String, Checked>,
+    pub(super) known: &'p BTreeMap<String, FileChecksum>,
 }
 
 impl FileSource for BucketFiles<'_> {
@@ -288,13 +288,13 @@ fn parse_image(value: &Value) -> Option<Image> {
     })
 }
 
-fn checked_value(name: &str, file: Checked) -> Value {
+fn checked_value(name: &str, file: FileChecksum) -> Value {
     json!({ "name": name, "bytes": file.bytes, "xxh3": hex(file.checksum) })
 }
 
-fn parse_checked(value: &Value) -> Option<(String, Checked)> {
+fn parse_checked(value: &Value) -> Option<(String, FileChecksum)> {
     let (bytes, checksum) = (value.get("bytes")?.as_u64()?, parse_hex(value.get("xxh3")?)?);
-    Some((value.get("name")?.as_str()?.to_owned(), Checked { bytes, checksum }))
+    Some((value.get("name")?.as_str()?.to_owned(), FileChecksum { bytes, checksum }))
 }
 
 /// Small files are JSON texts.

@@ -123,7 +123,7 @@ impl Receiver {
         })?;
         result.commits += 1;
         result.whole_copy = Some(why);
-        self.time = Some(time_of(image.time));
+        self.time = Some(source_time(image.time));
         Ok(())
     }
 
@@ -138,7 +138,7 @@ impl Receiver {
             }
             Ok(())
         })?;
-        self.time = Some(time_of(image.time));
+        self.time = Some(source_time(image.time));
         match broken {
             Some(why) => self.copy_whole(target, pointer, format!("the source has another history: {why}"), result),
             None => Ok(()),
@@ -205,7 +205,7 @@ impl Receiver {
         result.add(fetched);
         result.commits += 1;
         result.commit = header.to;
-        self.time = Some(time_of(header.time));
+        self.time = Some(source_time(header.time));
         Ok(true)
     }
 
@@ -228,6 +228,6 @@ impl Receiver {
     }
 }
 
-fn time_of(micros: u64) -> SystemTime {
+fn source_time(micros: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_micros(micros)
 }

@@ -20,7 +20,7 @@ use super::super::CatchUp;
 use super::super::apply::ApplyChanges;
 use super::super::data_files::files_of_commit;
 use super::super::differences::{Base, Succession, pass_changes};
-use super::super::increment::{self, Checked, EncodeChanges, Header, Increment, pass_file};
+use super::super::increment::{self, EncodeChanges, FileChecksum, Header, Increment, pass_file};
 use super::super::whole_copy::WholeCommit;
 use super::super::work_folder::WorkFolder;
 use super::place::{FILES, Image, Place, Pointer, file_name, increment_name, number_in, store_name, stream_folder};
@@ -48,7 +48,7 @@ pub(crate) struct Shipper {
     work: WorkFolder,
 }
 
-/// What the bucket has.
+/// The last commit in the bucket, and its objects.
 #[derive(Debug)]
 struct OpenStream {
     pointer: Pointer,
@@ -56,7 +56,7 @@ struct OpenStream {
     /// The store of the last commit in the bucket.
     store: Store,
     /// Data files in the bucket.
-    known: BTreeMap<String, Checked>,
+    known: BTreeMap<String, FileChecksum>,
     /// The names of the ones that came with increments since the image.
     recent: BTreeSet<String>,
     increments: u64,
@@ -84,7 +84,7 @@ impl Shipper {
         let is_new = self.open.is_none();
         let shipped = self.try_ship(commit, copied.filter(|_| !is_new), source, marker, microseconds(time));
         if shipped.is_err() {
-            // What the bucket has is read from it again.
+            // The contents of the bucket are read again.
             self.open = None;
         }
         shipped
@@ -259,7 +259,7 @@ impl Shipper {
         &self,
         commit: &WholeCommit<'_>,
         stream: u64,
-        known: &BTreeMap<String, Checked>,
+        known: &BTreeMap<String, FileChecksum>,
         time: u64,
     ) -> Result<Image> {
         let path = self.work.path("image.lath");
@@ -340,7 +340,7 @@ fn send_file(
     file: &super::super::data_files::FileKey,
     bytes: Option<u64>,
     result: &mut CatchUp,
-) -> Result<Checked> {
+) -> Result<FileChecksum> {
     let path = source.join(relative_folder(file.0)).join(&file.1);
     let sent = place.send(&path, &format!("{FILES}/{}", file_name(file)))?;
     if let Some(bytes) = bytes.filter(|&bytes| bytes != sent.bytes) {

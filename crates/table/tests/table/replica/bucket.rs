@@ -163,6 +163,7 @@ fn copy_that_was_away_for_long_begins_with_the_newest_image() {
         shipper.catch_up().unwrap();
         images.extend(keys_with("away", ".store"));
     }
+    drop(shipper);
     assert!(images.len() > 2, "increments became longer than an image: {images:?}");
     let left = keys_with("away", ".store");
     assert!(left.len() <= 2 && !left.contains(&first[0]), "older images are removed: {left:?}");

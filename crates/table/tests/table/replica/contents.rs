@@ -41,14 +41,14 @@ fn trees(snapshot: &Snapshot) -> Trees {
     snapshot.tree_names().unwrap().into_iter().map(tree).collect()
 }
 
-pub(super) fn store_of(folder: &Path) -> Store {
+pub(super) fn open_store(folder: &Path) -> Store {
     let names = ["database.lath", "_table.lath"];
     let path = names.iter().map(|name| folder.join(name)).find(|path| path.is_file()).unwrap();
     Options::new().read_only(true).open(path).unwrap()
 }
 
 pub(super) fn contents(folder: &Path) -> Contents {
-    let newest = store_of(folder).snapshot().unwrap();
+    let newest = open_store(folder).snapshot().unwrap();
     let mut all = Contents::from([(String::new(), (newest.sequence(), trees(&newest)))]);
     for name in newest.snapshot_names().unwrap() {
         let named = newest.snapshot(&name).unwrap().unwrap();
@@ -93,7 +93,17 @@ pub(super) fn assert_copied(source: &Path, copy: &Path) {
             assert!(found_trees[tree] == *entries, "tree {tree} of snapshot {name:?} at commit {commit} differs");
         }
     }
-    assert_eq!(files(copy).1, files(source).1, "sequences and consumers");
+    let newest = &expected[""].1;
+    // A dropped table keeps its files as long as readers need them.
+    let is_there = |path: &PathBuf| match path.iter().next().unwrap().to_str().unwrap().strip_prefix("table-") {
+        Some(number) => newest.contains_key(&format!("table/{}/meta", number.parse::<u64>().unwrap())),
+        None => true,
+    };
+    let small = |folder: &Path| {
+        let files = files(folder).1.into_iter().filter(|(path, _)| is_there(path));
+        files.collect::<BTreeMap<_, _>>()
+    };
+    assert_eq!(small(copy), small(source), "sequences and consumers");
     check(copy);
 }
 
@@ -116,8 +126,11 @@ pub(super) fn check(folder: &Path) {
     }
     for table in tables {
         let report = table.check().unwrap();
-        // A file that no commit names is no damage, and goes once no reader is left.
-        let is_damage = |problem: &&lath_table::Problem| !format!("{problem}").contains("no commit names");
+        // Neither is damage: a file that no commit names goes once no reader is left, and space that readers held may stay unused.
+        let is_damage = |problem: &&lath_table::Problem| {
+            let text = problem.to_string();
+            !text.contains("no commit names") && !text.contains("marked as used, but nothing refers")
+        };
         let damage: Vec<_> = report.problems.iter().filter(is_damage).collect();
         assert!(damage.is_empty(), "{}: {damage:?}", table.folder().display());
         let rows = table.scan().unwrap().build().unwrap().map(|batch| batch.unwrap().num_rows() as u64).sum::<u64>();

@@ -190,7 +190,7 @@ fn promoted_copy_goes_on_by_itself() {
     // The command that has followed the source is run again by mistake.
     let error = Replica::open(&source, &copy, options()).unwrap_err();
     assert!(error.to_string().contains("promoted"), "{error}");
-    // The promoted database has an identity of its own, and can be followed.
+    // The promoted database has another identity, and can be followed.
     let third = folder.path().join("third");
     Replica::open(&copy, &third, options()).unwrap().catch_up().unwrap();
     assert_copied(&copy, &third);
@@ -234,7 +234,7 @@ fn published_table_is_not_published_by_its_copy_before_it_is_promoted() {
     let promoted = Table::open(&copy, options()).unwrap();
     promoted.upsert(&batch(&[(2, 2)])).unwrap();
     promoted.flush().unwrap();
-    assert!(copy.join("metadata").exists(), "it is published in its own folder");
+    assert!(copy.join("metadata").exists(), "it is published in its folder");
 }
 
 #[test]
