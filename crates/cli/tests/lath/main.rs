@@ -20,6 +20,7 @@ mod encryption;
 mod exit_codes;
 mod files;
 mod find;
+mod follow;
 mod formats;
 mod generate;
 mod inputs;

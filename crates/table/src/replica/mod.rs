@@ -104,7 +104,7 @@ enum Source {
 #[derive(Debug)]
 enum Target {
     Folder(TargetFolder),
-    Bucket(Shipper),
+    Bucket(Box<Shipper>),
 }
 
 /// Counts of a round.
@@ -149,7 +149,7 @@ impl Replica {
                 let place = absolute(source)?;
                 let open = Some(SourceFolder::open(&place, &options)?);
                 let target = match to {
-                    Some(to) => Target::Bucket(Shipper::new(to, &place, &options)?),
+                    Some(to) => Target::Bucket(Box::new(Shipper::new(to, &place, &options)?)),
                     None => {
                         check_apart(&place, &absolute(target)?)?;
                         Target::Folder(TargetFolder::open(target, &options)?)
@@ -167,6 +167,17 @@ impl Replica {
     /// [`Error::Replica`] if the copy follows another source; failures of reading the source and of writing the copy. The copy has a commit of the
     /// source in any case, and the next call goes on.
     pub fn catch_up(&mut self) -> Result<CatchUp> {
+        if let Target::Folder(target) = &mut self.target {
+            target.reopen()?;
+        }
+        let caught_up = self.try_catch_up();
+        if let (Err(_), Target::Folder(target)) = (&caught_up, &mut self.target) {
+            target.close();
+        }
+        caught_up
+    }
+
+    fn try_catch_up(&mut self) -> Result<CatchUp> {
         match (&mut self.source, &mut self.target) {
             (Source::Folder { place, open }, target) => {
                 let caught_up = copy_from_folder(place, open, target, &self.options);

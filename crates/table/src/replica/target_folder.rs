@@ -43,16 +43,27 @@ impl TargetFolder {
         let work = WorkFolder::beside(&folder)?;
         let unneeded = UnneededFiles::due();
         let mut target = Self { folder, options, open: None, unneeded, reported: None, work };
-        if is_empty(&target.folder)? {
-            return Ok(target);
-        }
-        let Some(marker) = Marker::read(&target.folder)? else {
-            let what = "is no follower: a table that was promoted, or another folder. Choose a folder that is empty or does not exist";
-            return Err(Error::replica(format!("{} {what}", target.folder.display())));
-        };
-        let store = target.open_store()?;
-        target.open = Some((store, marker));
+        target.reopen()?;
         Ok(target)
+    }
+
+    /// Closes the copy after an error, because its store may write nothing more.
+    pub(crate) fn close(&mut self) {
+        self.open = None;
+    }
+
+    /// Opens the copy, if there is one and it is not open.
+    pub(crate) fn reopen(&mut self) -> Result<()> {
+        if self.open.is_some() || is_empty(&self.folder)? {
+            return Ok(());
+        }
+        let Some(marker) = Marker::read(&self.folder)? else {
+            let what = "is no follower: a table that was promoted, or another folder. Choose a folder that is empty or does not exist";
+            return Err(Error::replica(format!("{} {what}", self.folder.display())));
+        };
+        let store = self.open_store()?;
+        self.open = Some((store, marker));
+        Ok(())
     }
 
     fn open_store(&self) -> Result<Store> {

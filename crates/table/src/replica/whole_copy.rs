@@ -11,7 +11,7 @@ use super::side_files::{SmallFiles, write_consumers, write_sequences};
 use crate::error::{Error, Result};
 use crate::file::{create_folders, sync_folder};
 use crate::follower_marker::Marker;
-use crate::records::all_trees;
+use crate::records::{TreeNames, all_trees};
 
 /// A commit, and what belongs to it outside of the store.
 pub(crate) struct WholeCommit<'s> {
@@ -28,7 +28,7 @@ impl WholeCommit<'_> {
         create_folders(folder)?;
         marker.write(folder)?;
         let mut fetcher = FileFetcher::new(folder);
-        for table in all_trees(self.snapshot)?.iter().filter_map(|trees| trees.number()) {
+        for table in all_trees(self.snapshot)?.iter().filter_map(TreeNames::number) {
             fetcher.create_table_folder(Some(table))?;
         }
         for (file, bytes) in files_of_commit(self.snapshot)? {

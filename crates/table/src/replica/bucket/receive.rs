@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lath_store::Options;
+use lath_store::{Options, Store};
 
 use super::super::differences::Succession;
 use super::super::increment::Increment;
@@ -97,7 +97,7 @@ impl Receiver {
             Some(why) => self.copy_whole(target, &pointer, why, result),
             None => {
                 self.is_aligned = false;
-                let commit = target.store().map(|store| store.snapshot()).transpose()?.map(|copy| copy.sequence());
+                let commit = target.store().map(Store::snapshot).transpose()?.map(|copy| copy.sequence());
                 // It may be further than the bucket.
                 let image = self.place.read_image(pointer.stream, pointer.image)?;
                 if commit.is_some_and(|commit| commit < image.commit) {

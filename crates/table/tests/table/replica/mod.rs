@@ -3,6 +3,8 @@
 #[cfg(feature = "object-store")]
 mod bucket;
 mod contents;
+#[cfg(target_os = "linux")]
+mod full_disk;
 #[cfg(unix)]
 mod kill;
 mod mishaps;
