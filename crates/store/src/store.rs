@@ -79,6 +79,11 @@ impl Store {
         self.engine.identity
     }
 
+    /// Whether the store is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.engine.options.encryption_key.is_some()
+    }
+
     /// Counts how often a process has begun to write, in a store that was opened read-only while others may write; `None` in other stores. If this
     /// number has changed, the last commits before may have been lost with a process that was killed, so that a snapshot is not the
     /// successor of an earlier one.

@@ -290,6 +290,11 @@ fn copy_from_folder(
         sequences: &newest.sequences,
         store_name: source.store_name(),
     };
+    if matches!(target, Target::Bucket(_)) && source.is_encrypted() {
+        return Err(Error::replica(
+            "an encrypted table is not followed into a bucket, because the changes would not be encrypted there: follow it into a folder",
+        ));
+    }
     let copied = source.copied(&newest);
     let result = match target {
         Target::Bucket(shipper) => shipper.ship(&commit, copied, &folder, &marker, time)?,

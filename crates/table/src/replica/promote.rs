@@ -19,7 +19,7 @@ pub(super) fn promote(folder: &Path, options: &TableOptions) -> Result<u64> {
         return Err(Error::replica(format!("{} {what}", folder.display())));
     };
     // No follower works here, and none begins.
-    let _work = WorkFolder::beside(&folder)?;
+    let _work = WorkFolder::beside(&folder, options)?;
     let store = store_file::open_store(&path, options, false, false)?;
     // All commits of the copy are in the data file from here on, and later ones in the log.
     store.checkpoint()?;

@@ -78,6 +78,11 @@ impl SourceFolder {
         self.store.identity()
     }
 
+    /// Whether the store is encrypted.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.store.is_encrypted()
+    }
+
     /// Opens the source again if another one has taken its place, or if it was opened without a writer and has changed since.
     pub(crate) fn refresh(&mut self) -> Result<()> {
         let is_replaced = file_number(&self.path) != self.file;

@@ -40,7 +40,7 @@ impl TargetFolder {
         let folder = absolute(folder)?;
         // The durability of the store is the one of its checkpoints.
         let options = options.clone().durability(Durability::Off).background(false);
-        let work = WorkFolder::beside(&folder)?;
+        let work = WorkFolder::beside(&folder, &options)?;
         let unneeded = UnneededFiles::due();
         let mut target = Self { folder, options, open: None, unneeded, reported: None, work };
         target.reopen()?;

@@ -11,16 +11,16 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use lath_store::Options;
-
 use super::source_folder::path_of_store;
 use crate::error::{Error, Result};
 use crate::file::{create_folders, sync_folder};
+use crate::records::{TableOptions, store_file};
 
 /// A locked folder, which is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct WorkFolder {
     folder: PathBuf,
+    options: TableOptions,
     _lock: File,
 }
 
@@ -29,18 +29,18 @@ impl WorkFolder {
     ///
     /// # Errors
     /// [`Error::Replica`] if another follower has it.
-    pub(crate) fn beside(target: &Path) -> Result<Self> {
+    pub(crate) fn beside(target: &Path, options: &TableOptions) -> Result<Self> {
         let name = target.file_name().ok_or_else(|| {
             Error::replica(format!("{} names no folder: choose the path of a folder", target.display()))
         })?;
         let mut work = OsString::from(".");
         work.push(name);
         work.push(".lath-follow");
-        Self::at(&target.with_file_name(work), target)
+        Self::at(&target.with_file_name(work), target, options)
     }
 
     /// Makes and locks the folder at `folder` for the copy at `target`.
-    pub(crate) fn at(folder: &Path, target: &Path) -> Result<Self> {
+    pub(crate) fn at(folder: &Path, target: &Path, options: &TableOptions) -> Result<Self> {
         create_folders(folder)?;
         let path = folder.join("lock");
         let lock =
@@ -53,7 +53,7 @@ impl WorkFolder {
             }
             Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
         }
-        let work = Self { folder: folder.to_owned(), _lock: lock };
+        let work = Self { folder: folder.to_owned(), options: options.clone(), _lock: lock };
         work.clear()?;
         Ok(work)
     }
@@ -73,7 +73,7 @@ impl WorkFolder {
         let old = self.new_copy();
         // It may be the old copy, which processes still read.
         if let Ok(path) = path_of_store(&old)
-            && let Ok(store) = Options::new().open(path)
+            && let Ok(store) = store_file::open_store(&path, &self.options, false, false)
         {
             empty(&store)?;
         }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lath_store::{Options, Store};
+use lath_store::Store;
 
 use super::super::differences::Succession;
 use super::super::increment::Increment;
@@ -13,12 +13,13 @@ use super::super::{CatchUp, reason_for_whole_copy};
 use super::place::{BucketFiles, Image, Place, Pointer, increment_name, number_in, store_name, stream_folder};
 use crate::error::{Error, Result};
 use crate::follower_marker::Marker;
-use crate::records::TableOptions;
+use crate::records::{TableOptions, store_file};
 
 /// Copies from a place in a bucket.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     place: Place,
+    options: TableOptions,
     /// Whether the copy's commit is known to be the end of an increment. A process that was killed may have applied a part of one.
     is_aligned: bool,
     /// When the source had the commit that was copied last.
@@ -27,7 +28,7 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     pub(crate) fn new(url: &str, options: &TableOptions) -> Result<Self> {
-        Ok(Self { place: Place::new(url, options)?, is_aligned: false, time: None })
+        Ok(Self { place: Place::new(url, options)?, options: options.clone(), is_aligned: false, time: None })
     }
 
     /// Brings the copy to the last commit in the bucket.
@@ -157,7 +158,7 @@ impl Receiver {
         target.work().clear()?;
         std::fs::create_dir(target.work().path("store")).map_err(Error::io("create", &path))?;
         self.place.fetch_checked(&store_name(pointer.stream, image.commit), image.store, &path)?;
-        let store = Options::new().open(&path)?;
+        let store = store_file::open_store(&path, &self.options, false, false)?;
         let snapshot = store.snapshot()?;
         if snapshot.sequence() != image.commit {
             return Err(Error::corrupt(format!("{}: the image has another commit than its list says", self.place.url)));

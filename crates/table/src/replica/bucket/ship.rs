@@ -67,7 +67,7 @@ impl Shipper {
     pub(crate) fn new(url: &str, source: &Path, options: &TableOptions) -> Result<Self> {
         let place = Place::new(url, options)?;
         let id = RandomState::new().build_hasher().finish();
-        let work = work_folder(source, &place.url)?;
+        let work = work_folder(source, &place.url, options)?;
         let options = options.clone().durability(Durability::Off).background(false);
         Ok(Self { place, options, id, open: None, work })
     }
@@ -353,12 +353,12 @@ fn send_file(
 }
 
 /// The folder for the store of what was shipped: next to the source, or where the system has temporary files if that is not writable.
-fn work_folder(source: &Path, url: &str) -> Result<WorkFolder> {
+fn work_folder(source: &Path, url: &str, options: &TableOptions) -> Result<WorkFolder> {
     let name = source.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let hash = xxhash_rust::xxh3::xxh3_64(format!("{}\n{url}", source.display()).as_bytes());
     let name = format!(".{name}.lath-follow-{hash:016x}");
-    match WorkFolder::at(&source.with_file_name(&name), Path::new(url)) {
-        Err(Error::Io { .. }) => WorkFolder::at(&std::env::temp_dir().join(name), Path::new(url)),
+    match WorkFolder::at(&source.with_file_name(&name), Path::new(url), options) {
+        Err(Error::Io { .. }) => WorkFolder::at(&std::env::temp_dir().join(name), Path::new(url), options),
         made => made,
     }
 }

@@ -316,3 +316,23 @@ fn options_of_the_source_do_not_matter_to_the_copy() {
     replica.catch_up().unwrap();
     assert_copied(&source, &copy);
 }
+
+#[test]
+fn encrypted_table_is_followed_into_folders_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, copy) = (folder.path().join("source"), folder.path().join("copy"));
+    let key = lath_store::EncryptionKey::new([7; 32]);
+    let encrypted = || options().store_options(lath_store::Options::new().encryption_key(key.clone()));
+    let orders = Table::create(&source, &batch(&[]).schema(), &["id"], encrypted()).unwrap();
+    let mut replica = Replica::open(&source, &copy, encrypted()).unwrap();
+    replica.catch_up().unwrap();
+    orders.upsert(&batch(&[(1, 1)])).unwrap();
+    replica.catch_up().unwrap();
+    assert_eq!(Table::open_read_only(&copy, encrypted()).unwrap().count().unwrap(), 1);
+    assert!(Table::open_read_only(&copy, options()).is_err(), "the copy is encrypted, too");
+    #[cfg(feature = "object-store")]
+    {
+        let error = Replica::open(&source, "s3://lath/encrypted", encrypted()).unwrap().catch_up().unwrap_err();
+        assert!(error.to_string().contains("would not be encrypted"), "{error}");
+    }
+}
