@@ -39,7 +39,7 @@ pub(crate) struct FollowArgs {
     #[arg(long, value_name = "COPY")]
     pub(crate) status: Option<PathBuf>,
     /// Show the status as JSON
-    #[arg(long, requires = "status")]
+    #[arg(long, requires = "status", conflicts_with_all = ["source", "promote"])]
     pub(crate) json: bool,
     /// Time to wait for a process that has the source or the copy open in a way that excludes this one
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]

@@ -103,7 +103,8 @@ fn unsuitable_folders_and_arguments_are_errors() {
     usage(&["--status", &none], "no table");
     usage(&["--promote", &none], "no table");
     usage(&[&orders, &none, "--promote", &none], "cannot be used with");
-    usage(&[&orders, &none, "--json"], "--status");
+    usage(&[&orders, &none, "--json"], "cannot be used with");
+    usage(&["--json"], "COPY");
     usage(&["s3://a/b", "s3://a/c"], "on this machine");
     assert!(!fs::exists(none).unwrap());
 }

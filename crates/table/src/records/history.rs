@@ -11,7 +11,7 @@ use super::layout::{DroppedFile, DroppedTable, TABLES_DROPPED, TreeName, all_tre
 use crate::error::{Error, Result};
 
 /// The tree with the [`HistoryRetention`], the times of commits, and the times of named snapshots.
-const HISTORY: &str = "history";
+pub(crate) const HISTORY: &str = "history";
 
 const RETENTION_KEY: &[u8] = b"retention";
 
@@ -19,7 +19,7 @@ const RETENTION_KEY: &[u8] = b"retention";
 const NEWEST_KEY: &[u8] = b"newest";
 
 /// The key of the number of the first commit whose state can be read.
-const FROM_KEY: &[u8] = b"from";
+pub(crate) const FROM_KEY: &[u8] = b"from";
 
 /// Prefix of the keys of kept commits: number → time.
 const COMMIT_PREFIX: &[u8] = b"commit/";
@@ -96,7 +96,8 @@ fn commit_key(commit: u64) -> Vec<u8> {
     [COMMIT_PREFIX, &commit.to_be_bytes()].concat()
 }
 
-fn kept_name(commit: u64) -> String {
+/// The name under which the store keeps a commit.
+pub(crate) fn kept_name(commit: u64) -> String {
     format!("{KEPT_PREFIX}{commit}")
 }
 
@@ -105,8 +106,13 @@ pub(crate) fn is_kept_name(name: &str) -> bool {
     name.starts_with(KEPT_PREFIX)
 }
 
-fn number_to_bytes(number: u64) -> Vec<u8> {
+pub(crate) fn number_to_bytes(number: u64) -> Vec<u8> {
     RecordWriter::default().u64(number).finish()
+}
+
+/// The number of the kept commit that a key of the tree is about.
+pub(crate) fn commit_in_key(key: &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(*key.strip_prefix(COMMIT_PREFIX)?.as_array::<8>()?))
 }
 
 fn number_from_bytes(bytes: &[u8]) -> Result<u64> {

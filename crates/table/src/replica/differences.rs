@@ -7,6 +7,7 @@ use lath_store::{Snapshot, Tree};
 
 use super::change_sink::{ChangeSink, Step};
 use crate::error::{Error, Result};
+use crate::records::history::{self, FROM_KEY, HISTORY, History};
 use crate::records::{DATABASE, FILE_PLACES, STATE_KEY, TABLES, TreeName, VIEWS, all_trees};
 
 /// A state that the copy has.
@@ -82,7 +83,9 @@ pub(crate) fn pass_changes(
         let dropped = known.keys().filter(is_replaced).cloned().collect();
         sink.begin(&Step { commit: now.sequence(), dropped, kept })?;
         let is_copy = at == 0 && matches!(base, Base::Copy(_));
-        pass_trees(&before, now, is_copy, sink)?;
+        let from = History::new(target)?.from()?.unwrap_or(now.sequence());
+        let available = AvailableHistory { names: [&known, &wanted], from };
+        pass_trees(&before, now, is_copy, (!is_last).then_some(&available), sink)?;
         sink.end()?;
         (before, commit) = (now.committed(), now.sequence());
     }
@@ -168,7 +171,27 @@ fn is_same_tree(here: Option<Tree<'_>>, there: Option<Tree<'_>>) -> Result<bool>
     Ok(is_same)
 }
 
-fn pass_trees(before: &Snapshot, now: &Snapshot, is_copy: bool, sink: &mut impl ChangeSink) -> Result<()> {
+/// The part of the history that the copy has at a step before the last one. The source has dropped commits since that it had then.
+struct AvailableHistory<'n> {
+    names: [&'n BTreeMap<String, u64>; 2],
+    /// The first commit whose state can be read.
+    from: u64,
+}
+
+impl AvailableHistory<'_> {
+    fn has(&self, commit: u64) -> bool {
+        let name = history::kept_name(commit);
+        self.names.iter().any(|names| names.contains_key(&name))
+    }
+}
+
+fn pass_trees(
+    before: &Snapshot,
+    now: &Snapshot,
+    is_copy: bool,
+    available: Option<&AvailableHistory<'_>>,
+    sink: &mut impl ChangeSink,
+) -> Result<()> {
     let (old, new) = (before.tree_names()?, now.tree_names()?);
     for name in old.iter().filter(|name| new.binary_search(name).is_err()) {
         sink.drop_tree(name)?;
@@ -178,7 +201,13 @@ fn pass_trees(before: &Snapshot, now: &Snapshot, is_copy: bool, sink: &mut impl 
             sink.create_tree(name)?;
         }
         let Some(tree) = now.tree(name)? else { continue };
+        let available = available.filter(|_| name == HISTORY);
+        let is_missing = |key: &[u8]| {
+            let commit = history::commit_in_key(key);
+            available.is_some_and(|available| commit.is_some_and(|commit| !available.has(commit)))
+        };
         let mut change = |key: &[u8], value: Option<&[u8]>| match value {
+            Some(_) if is_missing(key) => Ok(()),
             Some(value) => sink.put(name, key, value),
             None => sink.remove(name, key),
         };
@@ -186,6 +215,11 @@ fn pass_trees(before: &Snapshot, now: &Snapshot, is_copy: bool, sink: &mut impl 
             compare(before.tree(name)?.as_ref(), &tree, change)?;
         } else {
             before.for_each_change(name, tree, |key, _, value| change(key, value))?;
+        }
+        if let (Some(available), Some(tree)) = (available, now.tree(name)?)
+            && tree.get(FROM_KEY)?.is_some()
+        {
+            sink.put(name, FROM_KEY, &history::number_to_bytes(available.from))?;
         }
     }
     Ok(())
