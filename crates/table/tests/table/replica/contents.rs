@@ -90,6 +90,10 @@ pub(super) fn assert_copied(source: &Path, copy: &Path) {
         assert_eq!(found_commit, commit, "commit of snapshot {name:?}");
         assert_eq!(found_trees.keys().collect::<Vec<_>>(), trees.keys().collect::<Vec<_>>(), "trees of {name:?}");
         for (tree, entries) in trees {
+            // The history is the newest commit's. A snapshot in the copy lists none that the source has dropped since.
+            if tree == "history" && !name.is_empty() {
+                continue;
+            }
             assert!(found_trees[tree] == *entries, "tree {tree} of snapshot {name:?} at commit {commit} differs");
         }
     }
