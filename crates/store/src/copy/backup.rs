@@ -201,7 +201,8 @@ fn share(transaction: &mut Transaction, first: &TreePath, place: &TreePath) -> R
         None => drop(transaction.drop_tree(place.name())?),
         Some((around, key)) => drop(transaction.tree_at(&around)?.remove(key)?),
     }
-    transaction.copy_tree(first, place)
+    transaction.copy_tree(first, place)?;
+    Ok(())
 }
 
 /// A tree that is to be copied: its place, its earlier state if the target has it, and its state.
