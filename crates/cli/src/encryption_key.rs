@@ -45,8 +45,12 @@ pub(crate) fn key_failure(text: &str) -> Failure {
 }
 
 fn find() -> Result<Option<EncryptionKey>, String> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let set = |name: &str| std::env::var_os(name);
     match (set(KEY), set(KEY_COMMAND)) {
+        (Some(text), _) if text.is_empty() => Err(format!("{KEY} is empty: give the key, or unset the variable")),
+        (_, Some(text)) if text.is_empty() => {
+            Err(format!("{KEY_COMMAND} is empty: give a command, or unset the variable"))
+        }
         (None, None) => Ok(None),
         (Some(_), Some(_)) => Err(format!("both {KEY} and {KEY_COMMAND} are set: unset one of them")),
         (Some(text), None) => parse(KEY, text.as_encoded_bytes()).map(Some),
@@ -58,10 +62,10 @@ fn parse(name: &str, text: &[u8]) -> Result<EncryptionKey, String> {
     EncryptionKey::from_hex(&String::from_utf8_lossy(text)).map_err(|error| format!("{name}: {error}"))
 }
 
-/// What the command prints. It may ask at the terminal.
+/// The output of the command. It may ask at the terminal, and cannot read standard input, which may have rows.
 fn output(command: &OsStr) -> Result<Vec<u8>, String> {
     let mut shell = Command::new("sh");
-    shell.arg("-c").arg(command).stdin(Stdio::inherit()).stderr(Stdio::inherit());
+    shell.arg("-c").arg(command).stdin(Stdio::null()).stderr(Stdio::inherit());
     let output = shell.output().map_err(|error| format!("{KEY_COMMAND} cannot be run: {error}"))?;
     if !output.status.success() {
         return Err(format!("the command of {KEY_COMMAND} failed: {}", output.status));

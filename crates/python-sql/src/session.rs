@@ -93,9 +93,6 @@ impl PySession {
         if wait.is_some() && database.is_none() {
             return Err(PyValueError::new_err("wait is about the database: give its folder"));
         }
-        if encryption_key.is_some() && database.is_none() {
-            return Err(PyValueError::new_err("encryption_key is about the database: give its folder"));
-        }
         let encryption_key = key_argument(encryption_key)?;
         let runtime = match threads {
             Some(threads) => Runtime::builder().threads(threads).build(),
@@ -105,6 +102,7 @@ impl PySession {
         if let Some(bytes) = memory_limit {
             builder = builder.memory_budget_bytes(bytes);
         }
+        builder = encryption_key.into_iter().fold(builder, SessionBuilder::encryption_key);
         if let Some(folder) = database {
             // A session that was just dropped may still have it open.
             work::wait_for_drops(py);
@@ -112,7 +110,6 @@ impl PySession {
             if let Some(seconds) = wait {
                 builder = builder.database_wait(wait_duration(seconds)?);
             }
-            builder = encryption_key.into_iter().fold(builder, SessionBuilder::database_key);
         }
         if let Some(addresses) = cluster {
             builder = workers(&addresses, cluster_token, cluster_ca, cluster_min_bytes)?.extend(builder);

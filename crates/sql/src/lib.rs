@@ -42,6 +42,7 @@ mod scan;
 mod session;
 mod statement;
 mod stop;
+mod table_opening;
 mod text;
 mod transaction;
 mod write;

@@ -116,6 +116,7 @@ pub struct SessionBuilder {
     memory_budget_bytes: Option<usize>,
     uncommitted: UncommittedFiles,
     database: Option<DatabaseSetting>,
+    key: Option<EncryptionKey>,
     planning: Planning,
 }
 
@@ -138,7 +139,6 @@ struct DatabaseSetting {
     path: PathBuf,
     read_only: bool,
     wait: Option<Duration>,
-    key: Option<EncryptionKey>,
 }
 
 impl Session {
@@ -154,6 +154,7 @@ impl Session {
             memory_budget_bytes: None,
             uncommitted: UncommittedFiles::new(),
             database: None,
+            key: None,
             planning: Planning::default(),
         }
     }
@@ -201,6 +202,7 @@ impl Session {
             Some(wrap) => wrap(planner),
             None => planner,
         };
+        let opening = settings.table_opening();
         let text_tables = |format| Arc::new(TextTables { format, settings: settings.clone() });
         let lake_tables = |format| Arc::new(LakeTables { format, runtime: runtime.clone() });
         let mut state = SessionStateBuilder::new()
@@ -218,9 +220,9 @@ impl Session {
             .with_table_factory("JSON".to_owned(), text_tables(TextFormat::JsonLines))
             .with_table_factory("DELTA".to_owned(), lake_tables(FolderFormat::DeltaLake))
             .with_table_factory("ICEBERG".to_owned(), lake_tables(FolderFormat::Iceberg))
-            .with_table_factory("LATH".to_owned(), Arc::new(AttachedTables { runtime: runtime.clone() }))
+            .with_table_factory("LATH".to_owned(), Arc::new(AttachedTables { opening: opening.clone() }))
             .with_relation_planners(vec![
-                Arc::new(ReadParquet { runtime: runtime.clone() }),
+                Arc::new(ReadParquet { opening: opening.clone() }),
                 Arc::new(ReadLake { runtime: runtime.clone() }),
                 Arc::new(TableFunctions { tables: Arc::clone(&tables) }),
             ])
@@ -252,7 +254,7 @@ impl Session {
         state.register_udf(Arc::new(ScalarUDF::from(OctetLength::new())))?;
         let own = Arc::clone(state.catalog_list());
         register_tables(own.as_ref(), &state.config().options().catalog, &tables)?;
-        let catalogs = Arc::new(Catalogs::new(own, Arc::new(Locations { runtime: runtime.clone() })));
+        let catalogs = Arc::new(Catalogs::new(own, Arc::new(Locations { opening: opening.clone() })));
         let state = SessionStateBuilder::new_from_existing(state)
             .with_catalog_list(Arc::clone(&catalogs) as Arc<dyn CatalogProviderList>)
             .build();
@@ -391,7 +393,7 @@ impl Session {
         {
             return self.plan_copy(copy.clone(), format).await.map(Some);
         }
-        if let Some(plan) = plan_copy_from(&state, &self.settings.runtime, statement).await? {
+        if let Some(plan) = plan_copy_from(&state, &self.settings.table_opening(), statement).await? {
             return Ok(Some(plan));
         }
         if let Some(plan) = plan_described(&state, statement).await? {
@@ -517,13 +519,13 @@ impl SessionBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn database(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.database = Some(DatabaseSetting { path: folder.into(), read_only: false, wait: None, key: None });
+        self.database = Some(DatabaseSetting { path: folder.into(), read_only: false, wait: None });
         self
     }
 
     /// Opens the database in a folder for reading, even while another process writes to it.
     pub fn read_only_database(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.database = Some(DatabaseSetting { path: folder.into(), read_only: true, wait: None, key: None });
+        self.database = Some(DatabaseSetting { path: folder.into(), read_only: true, wait: None });
         self
     }
 
@@ -534,9 +536,10 @@ impl SessionBuilder {
         self
     }
 
-    /// Sets the key of the database if it is encrypted or new. A database without encryption stays so. It comes after the folder.
-    pub fn database_key(mut self, key: EncryptionKey) -> Self {
-        self.database = self.database.map(|database| DatabaseSetting { key: Some(key), ..database });
+    /// Sets the key of encrypted tables: of the database, and of tables in folders that statements name or create. Tables and databases that
+    /// exist without encryption stay so.
+    pub fn encryption_key(mut self, key: EncryptionKey) -> Self {
+        self.key = Some(key);
         self
     }
 
@@ -552,9 +555,10 @@ impl SessionBuilder {
     /// # Errors
     /// If there is no temporary folder to spill to, or the database cannot be opened.
     pub fn build(self) -> Result<Session> {
-        let Self { runtime, memory_budget_bytes, uncommitted, database, planning } = self;
-        let database = database.map(|folder| folder.open(&runtime, &uncommitted)).transpose().map_err(table_error)?;
-        Session::with_settings(WriteSettings { runtime, memory_budget_bytes, uncommitted }, database, planning)
+        let Self { runtime, memory_budget_bytes, uncommitted, database, key, planning } = self;
+        let settings = WriteSettings { runtime, memory_budget_bytes, uncommitted, key };
+        let database = database.map(|folder| folder.open(&settings)).transpose().map_err(table_error)?;
+        Session::with_settings(settings, database, planning)
     }
 }
 
@@ -565,10 +569,9 @@ impl fmt::Debug for Planning {
 }
 
 impl DatabaseSetting {
-    fn open(self, runtime: &Runtime, uncommitted: &UncommittedFiles) -> lath_table::Result<SessionDatabase> {
+    fn open(self, settings: &WriteSettings) -> lath_table::Result<SessionDatabase> {
         let wait = self.wait.unwrap_or(TableOptions::DEFAULT_WAIT);
-        let options = self.key.into_iter().fold(TableOptions::new(), TableOptions::available_key);
-        let options = options.runtime(runtime).wait(wait).uncommitted(uncommitted);
+        let options = settings.table_opening().options().wait(wait).uncommitted(&settings.uncommitted);
         SessionDatabase::open(DatabaseFolder { path: self.path, is_read_only: self.read_only, options, wait })
     }
 }

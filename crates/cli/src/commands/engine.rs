@@ -147,8 +147,8 @@ fn with_runtime(
     if let Some(Database { folder, read_only, wait }) = database {
         builder = if read_only { builder.read_only_database(folder) } else { builder.database(folder) };
         builder = wait.into_iter().fold(builder, SessionBuilder::database_wait);
-        builder = encryption_key::key()?.into_iter().fold(builder, SessionBuilder::database_key);
     }
+    builder = encryption_key::key()?.into_iter().fold(builder, SessionBuilder::encryption_key);
     let session = extend(builder).build().map_err(Error::from).and_then(BlockingSession::new).map_err(failed)?;
     Ok((session, runtime))
 }

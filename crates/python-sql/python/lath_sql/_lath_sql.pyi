@@ -48,7 +48,8 @@ class Session:
         joins raise :class:`lath.LimitError`. ``threads`` is one for each core by default. ``database`` is the folder of a database, whose
         tables can be queried by name; it is created if it does not exist. Several sessions and processes change it by turns, between
         statements and transactions; ``read_only`` refuses changes. ``wait`` is the time in seconds for which a statement waits for another process
-        that writes (5 by default). ``encryption_key``, 32 bytes or their hexadecimal digits, is the key of an encrypted database, and of a new one.
+        that writes (5 by default). ``encryption_key``, 32 bytes or their hexadecimal digits, is the key of
+        encrypted tables and of the database, also of new ones.
 
         ``cluster`` lists workers, as ``"10.0.0.7:9301"``, on which larger queries run: those that read at least ``cluster_min_bytes``
         compressed bytes (16 MiB by default). ``cluster_token`` is the token that they ask for, and ``cluster_ca`` the PEM file of the authority

@@ -13,7 +13,6 @@ use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
-use lath_parquet::Runtime;
 
 use super::by_name::matching_name;
 use super::insertion::table_values;
@@ -21,11 +20,12 @@ use crate::dialect::normal;
 use crate::files::{CopiedColumns, open_copied};
 use crate::grammar::CopyFrom;
 use crate::keyed::KeyedTable;
+use crate::table_opening::TableOpening;
 
 /// Plans the insertion; `None` for other statements.
 pub(crate) async fn plan_copy_from(
     state: &SessionState,
-    runtime: &Runtime,
+    opening: &TableOpening,
     statement: &Statement,
 ) -> Result<Option<LogicalPlan>> {
     let Some(copy) = CopyFrom::from_statement(statement) else { return Ok(None) };
@@ -48,7 +48,7 @@ pub(crate) async fn plan_copy_from(
         true => CopiedColumns { fields: given.cloned().collect(), are_listed: false },
         false => CopiedColumns { fields: listed, are_listed: true },
     };
-    let opened = open_copied(&copy, &columns, runtime).await?;
+    let opened = open_copied(&copy, &columns, opening).await?;
     let target = match opened.has_names && !columns.are_listed {
         true => named_targets(&copy, &opened.table.schema(), &schema)?,
         false => placed_targets(&copy, &opened.table.schema(), &columns)?,

@@ -10,7 +10,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use lath_catalog::{Catalog, InFolder, Selection};
 use lath_lake::LakeOptions;
 use lath_parquet::{Dataset, DatasetOptions, FolderFormat, Predicate, Runtime};
-use lath_table::{Snapshot, Table, TableOptions};
+use lath_table::{Snapshot, Table};
 
 use super::lake_table::LakeTable;
 use super::table::{FileColumns, LathTable, with_distinct_names};
@@ -18,6 +18,7 @@ use crate::error::{blocking, catalog_error, external, table_error};
 use crate::keyed::KeyedTable;
 use crate::local_path::local_path;
 use crate::scan::{Pushdown, scan_by, support};
+use crate::table_opening::TableOpening;
 
 /// The files of a [`Catalog`] as a DataFusion table. A query opens only the files that the catalog does not rule out by the query's
 /// conditions.
@@ -152,9 +153,10 @@ impl fmt::Debug for CatalogTable {
 pub(crate) fn open_locations<L: AsRef<str>>(
     locations: &[L],
     options: DatasetOptions,
-    runtime: &Runtime,
+    opening: &TableOpening,
     file_columns: FileColumns,
 ) -> Result<Arc<dyn TableProvider>> {
+    let runtime = &opening.runtime;
     if let [location] = locations
         && !options.reads_plain_files()
         && let Some(folder) = keyed_folder(location.as_ref())
@@ -165,7 +167,7 @@ pub(crate) fn open_locations<L: AsRef<str>>(
                 folder.display()
             );
         }
-        let opened = Table::open_read_only(&folder, TableOptions::new().runtime(runtime)).map_err(table_error)?;
+        let opened = Table::open_read_only(&folder, opening.options()).map_err(table_error)?;
         return Ok(Arc::new(KeyedTable::attached(&folder.display().to_string(), opened)?));
     }
     if let [location] = locations

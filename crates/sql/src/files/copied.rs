@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use datafusion::catalog::{TableProvider, UrlTableFactory};
 use datafusion::common::{Result, plan_err};
-use lath_parquet::{DatasetOptions, Runtime};
+use lath_parquet::DatasetOptions;
 use lath_text::TextFormat;
 
 use super::catalog_table::open_locations;
@@ -15,6 +15,7 @@ use super::table::FileColumns;
 use super::text_table::{CopiedColumns, TextTable};
 use crate::error::blocking;
 use crate::grammar::CopyFrom;
+use crate::table_opening::TableOpening;
 use crate::write::is_true;
 
 /// Files as a table.
@@ -29,7 +30,7 @@ pub(crate) struct CopiedFiles {
 pub(crate) async fn open_copied(
     copy: &CopyFrom<'_>,
     columns: &CopiedColumns,
-    runtime: &Runtime,
+    opening: &TableOpening,
 ) -> Result<CopiedFiles> {
     let format = match copy.format.as_deref() {
         None => TextFormat::from_name(Path::new(copy.location)),
@@ -44,7 +45,7 @@ pub(crate) async fn open_copied(
         return Ok(CopiedFiles { table: Arc::new(table), has_names });
     }
     if copy.format.is_none() && options.is_empty() {
-        let locations = Locations { runtime: runtime.clone() };
+        let locations = Locations { opening: opening.clone() };
         return match locations.try_new(copy.location).await? {
             Some(table) => Ok(CopiedFiles { table, has_names: true }),
             None => plan_err!(
@@ -53,8 +54,8 @@ pub(crate) async fn open_copied(
             ),
         };
     }
-    let (dataset, runtime) = (dataset_options(&options)?, runtime.clone());
-    let open = move || open_locations(&[location], dataset, &runtime, FileColumns::default());
+    let (dataset, opening) = (dataset_options(&options)?, opening.clone());
+    let open = move || open_locations(&[location], dataset, &opening, FileColumns::default());
     Ok(CopiedFiles { table: blocking(open).await?, has_names: true })
 }
 

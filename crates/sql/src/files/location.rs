@@ -9,7 +9,7 @@ use datafusion::common::Result;
 use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::execution::session_state::SessionStateBuilder;
-use lath_parquet::{DatasetOptions, Runtime};
+use lath_parquet::DatasetOptions;
 use lath_text::TextFormat;
 
 use super::catalog_table::open_locations;
@@ -18,11 +18,12 @@ use super::text_table::{TextTable, only_parquet};
 use crate::error::blocking;
 use crate::local_path::local_path;
 use crate::scan::TableFuture;
+use crate::table_opening::TableOpening;
 
 /// Opens table names that are a file, a folder, a glob or a URL.
 #[derive(Debug)]
 pub(crate) struct Locations {
-    pub(crate) runtime: Runtime,
+    pub(crate) opening: TableOpening,
 }
 
 /// Whether a name stands for files rather than a table.
@@ -53,8 +54,8 @@ impl UrlTableFactory for Locations {
         if let Some(extension) = arrow_extension(name) {
             return self.arrow(name, extension).await.map(Some);
         }
-        let (location, runtime) = (name.to_owned(), self.runtime.clone());
-        let open = move || open_locations(&[location], DatasetOptions::new(), &runtime, FileColumns::default());
+        let (location, opening) = (name.to_owned(), self.opening.clone());
+        let open = move || open_locations(&[location], DatasetOptions::new(), &opening, FileColumns::default());
         Ok(Some(blocking(open).await?))
     }
 }

@@ -7,11 +7,12 @@ use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::planner::{RelationPlanner, RelationPlannerContext, RelationPlanning};
 use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, TableFactor, UnaryOperator, Value, ValueWithSpan};
-use lath_parquet::{DatasetOptions, Runtime};
+use lath_parquet::DatasetOptions;
 
 use super::catalog_table::{CatalogTable, open_locations};
 use super::table::FileColumns;
 use super::table_function;
+use crate::table_opening::TableOpening;
 
 const READ_PARQUET: &str = "read_parquet";
 const READ_CATALOG: &str = "read_catalog";
@@ -19,7 +20,7 @@ const READ_CATALOG: &str = "read_catalog";
 /// Plans calls of the functions.
 #[derive(Debug)]
 pub(crate) struct ReadParquet {
-    pub(crate) runtime: Runtime,
+    pub(crate) opening: TableOpening,
 }
 
 /// The arguments of a call.
@@ -45,7 +46,7 @@ impl RelationPlanner for ReadParquet {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         };
         let arguments = Arguments::parse(name, arguments, context)?;
-        table_function::plan(name, relation, || arguments.open(&self.runtime))
+        table_function::plan(name, relation, || arguments.open(&self.opening))
     }
 }
 
@@ -79,16 +80,16 @@ impl Arguments {
         Ok(parsed)
     }
 
-    fn open(&self, runtime: &Runtime) -> Result<Arc<dyn TableProvider>> {
+    fn open(&self, opening: &TableOpening) -> Result<Arc<dyn TableProvider>> {
         let options =
             DatasetOptions::new().union_schemas(self.union).partitions(self.partitions).plain_files(self.plain_files);
         let (file_name, row_number) = (self.file_name.clone(), self.row_number.clone());
         match self.locations.as_slice() {
             [path] if self.function == READ_CATALOG => {
-                let table = CatalogTable::open(path, options, runtime)?;
+                let table = CatalogTable::open(path, options, &opening.runtime)?;
                 Ok(Arc::new(table.with_file_columns(file_name, row_number)?))
             }
-            locations => open_locations(locations, options, runtime, FileColumns { file_name, row_number }),
+            locations => open_locations(locations, options, opening, FileColumns { file_name, row_number }),
         }
     }
 }

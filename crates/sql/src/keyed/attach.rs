@@ -5,19 +5,19 @@ use std::sync::Arc;
 use datafusion::catalog::{TableProvider, TableProviderFactory};
 use datafusion::common::{Constraint, Result, plan_err};
 use datafusion::logical_expr::CreateExternalTable;
-use lath_parquet::Runtime;
-use lath_table::{Error, Table, TableOptions};
+use lath_table::{Error, Table};
 
 use super::table::KeyedTable;
 use crate::error::table_work;
 use crate::local_path::local_path;
 use crate::scan::create_by;
+use crate::table_opening::TableOpening;
 use crate::write::is_true;
 
 /// Attaches such tables. If the statement declares columns and a key and the folder has no table, the table is created.
 #[derive(Debug)]
 pub(crate) struct AttachedTables {
-    pub(crate) runtime: Runtime,
+    pub(crate) opening: TableOpening,
 }
 
 impl AttachedTables {
@@ -42,7 +42,7 @@ impl AttachedTables {
             Constraint::PrimaryKey(columns) => Some(columns.clone()),
             Constraint::Unique(_) => None,
         });
-        let options = TableOptions::new().runtime(&self.runtime);
+        let options = self.opening.options();
         let schema = Arc::clone(command.schema.inner());
         let name = command.name.table().to_owned();
         if schema.fields().is_empty() {

@@ -45,18 +45,23 @@ pub(crate) struct SharedDatabase {
 
 #[derive(Debug)]
 struct OpenDatabase {
-    /// `None` once the session is closed.
+    /// `None` once the session is closed, and while another process has a turn at an encrypted database.
     database: Option<Database>,
+    is_closed: bool,
     /// Whether a thread looks for processes that wait to write.
     is_watched: bool,
 }
 
 impl OpenDatabase {
-    fn get(&mut self) -> Result<&mut Database> {
-        match &mut self.database {
-            Some(database) => Ok(database),
-            None => plan_err!("the session is closed, and its database with it"),
+    fn get(&mut self, folder: &DatabaseFolder) -> Result<&mut Database> {
+        if self.is_closed {
+            return plan_err!("the session is closed, and its database with it");
         }
+        let database = match self.database.take() {
+            Some(database) => database,
+            None => Database::open_read_only(&folder.path, folder.options.clone()).map_err(table_error)?,
+        };
+        Ok(self.database.insert(database))
     }
 }
 
@@ -70,7 +75,7 @@ impl SessionDatabase {
             opened => opened?,
         };
         let is_writer = !database.is_read_only();
-        let open = Mutex::new(OpenDatabase { database: Some(database), is_watched: false });
+        let open = Mutex::new(OpenDatabase { database: Some(database), is_closed: false, is_watched: false });
         let shared = Arc::new(SharedDatabase { folder, open });
         if is_writer {
             shared.watch(&mut shared.lock());
@@ -86,7 +91,10 @@ impl SessionDatabase {
 impl Drop for SessionDatabase {
     fn drop(&mut self) {
         // Here and not on the thread that looks for others, so that it is closed when the session is.
-        let closed = self.0.lock().database.take();
+        let mut open = self.0.lock();
+        open.is_closed = true;
+        let closed = open.database.take();
+        drop(open);
         drop(closed);
     }
 }
@@ -98,12 +106,12 @@ impl SharedDatabase {
 
     /// The database as it is open now.
     pub(crate) fn get(&self) -> Result<Database> {
-        self.lock().get().map(|database| database.clone())
+        self.lock().get(&self.folder).map(|database| database.clone())
     }
 
     /// Opens the database again for reading if it lacks what others have committed since.
     pub(crate) fn refresh(&self) -> Result<()> {
-        self.lock().get()?.reopen_if_outdated().map_err(table_error)
+        self.lock().get(&self.folder)?.reopen_if_outdated().map_err(table_error)
     }
 
     /// Whether the session cannot change it.
@@ -117,6 +125,7 @@ impl SharedDatabase {
         if let Some(database) = self.writer()? {
             return Ok(database);
         }
+        self.make_room();
         let begun = Instant::now();
         loop {
             let left = self.folder.wait.saturating_sub(begun.elapsed());
@@ -134,26 +143,43 @@ impl SharedDatabase {
     /// The database, if it is open for writing or only read.
     fn writer(&self) -> Result<Option<Database>> {
         let mut open = self.lock();
-        let database = open.get()?;
-        if !database.is_read_only() && self.let_others_write(database) {
+        if !open.get(&self.folder)?.is_read_only() && self.let_others_write(&mut open) {
             // Those who wait look every few milliseconds.
             thread::sleep(TURN);
         }
+        let Some(database) = &open.database else { return Ok(None) };
         let is_as_wanted = !database.is_read_only() || self.folder.is_read_only;
         Ok(is_as_wanted.then(|| database.clone()))
     }
 
+    /// Closes an encrypted database before it is opened for writing: files are not removed while readers have it open.
+    fn make_room(&self) {
+        let mut open = self.lock();
+        if open.database.as_ref().is_some_and(|database| database.is_encrypted() && !database.is_shared()) {
+            open.database = None;
+        }
+    }
+
     fn install(self: &Arc<Self>, writer: Database) -> Result<Database> {
         let mut open = self.lock();
-        *open.get()? = writer.clone();
+        if open.is_closed {
+            return plan_err!("the session is closed, and its database with it");
+        }
+        open.database = Some(writer.clone());
         self.watch(&mut open);
         Ok(writer)
     }
 
-    /// Opens the database for reading if another process waits to write and nothing here uses it. Returns whether it did.
-    fn let_others_write(&self, database: &mut Database) -> bool {
+    /// Opens the database for reading if another process waits to write and nothing here uses it. Returns whether it did. An encrypted database
+    /// is closed, because one process at a time has it open.
+    fn let_others_write(&self, open: &mut OpenDatabase) -> bool {
+        let Some(database) = &mut open.database else { return false };
         if database.is_shared() || !database.is_awaited() {
             return false;
+        }
+        if database.is_encrypted() {
+            open.database = None;
+            return true;
         }
         // If it cannot be opened again, the session keeps what it has.
         let reading = Database::open_read_only(&self.folder.path, self.folder.options.clone());
@@ -178,10 +204,8 @@ impl SharedDatabase {
     fn look(&self) -> bool {
         thread::sleep(LOOK);
         let mut open = self.lock();
-        open.is_watched = match &mut open.database {
-            Some(database) => !database.is_read_only() && !self.let_others_write(database),
-            None => false,
-        };
+        let is_writer = open.database.as_ref().is_some_and(|database| !database.is_read_only());
+        open.is_watched = is_writer && !self.let_others_write(&mut open);
         open.is_watched
     }
 }

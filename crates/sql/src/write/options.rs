@@ -6,11 +6,13 @@ use arrow_schema::Schema;
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::sql::sqlparser::ast::Value;
 use lath_parquet::{FolderFormat, Runtime};
+use lath_table::EncryptionKey;
 use lath_text::TextFormat;
 use lath_writer::{SortOptions, UncommittedFiles, WriteOptions};
 
 use crate::error::external;
 use crate::local_path::local_path;
+use crate::table_opening::TableOpening;
 
 /// Settings of all statements of a session that write.
 #[derive(Debug, Clone)]
@@ -19,9 +21,15 @@ pub(crate) struct WriteSettings {
     pub(crate) memory_budget_bytes: Option<usize>,
     /// The list of files that are being written.
     pub(crate) uncommitted: UncommittedFiles,
+    /// The key of encrypted tables.
+    pub(crate) key: Option<EncryptionKey>,
 }
 
 impl WriteSettings {
+    pub(crate) fn table_opening(&self) -> TableOpening {
+        TableOpening { runtime: self.runtime.clone(), key: self.key.clone() }
+    }
+
     /// The options of a file with `schema`. Options in `named` override the others.
     pub(crate) fn options(
         &self,

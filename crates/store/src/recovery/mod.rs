@@ -26,7 +26,7 @@ use crate::process_lock::ProcessLock;
 use crate::readers::{self, LockWords, Readers};
 use crate::records::{Header, VERSION, newest_header};
 use crate::root::Root;
-use crate::storage::{DEFAULT_CAPACITY_BYTES, EncryptedStorage, FileStorage, MemoryStorage, Storage};
+use crate::storage::{DEFAULT_CAPACITY_BYTES, EncryptedStorage, FileStorage, MemoryStorage, Storage, is_encrypted};
 use crate::store::Store;
 
 /// The interval at which opening checks whether other processes have released the store.
@@ -60,6 +60,11 @@ impl Options {
             match self.open_storage(Arc::clone(&storage)) {
                 Err(Error::Busy) if started.elapsed() < self.opening_timeout() => {
                     thread::sleep(WAIT_INTERVAL.min(self.opening_timeout().saturating_sub(started.elapsed())));
+                }
+                Err(Error::Corrupt { .. })
+                    if self.encryption_key.is_none() && is_encrypted(path).is_ok_and(|kind| kind == Some(true)) =>
+                {
+                    return Err(Error::Key("the store is encrypted, and its key was not given".to_owned()));
                 }
                 opened => return opened,
             }

@@ -184,7 +184,12 @@ impl Database {
         Ok(())
     }
 
-    /// Whether another process waits to open the database for writing.
+    /// Whether the database is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.tables.store.is_encrypted()
+    }
+
+    /// Whether another process waits to open the database: for writing, or an encrypted one at all.
     pub fn is_awaited(&self) -> bool {
         store_file::is_awaited(&database_path(self.folder()))
     }

@@ -10,6 +10,10 @@ pub(super) const NOTICE: (&str, &str) = (
      Read the table by Lath, or publish or export it: lath table --help\n",
 );
 
+/// The same file of an encrypted table.
+pub(super) const ENCRYPTED_NOTICE: &str = "These are the files of an encrypted table of Lath. They are Parquet with modular encryption, have rows that were replaced or \
+     deleted, and lack the newest ones.\nRead the table by Lath, or export it: lath table --help\n";
+
 /// The ending of the names of files. Not `.parquet`: DuckDB and polars find files that end so at any depth, and would return deleted rows.
 const FILE_ENDING: &str = ".pq";
 

@@ -10,7 +10,7 @@ use lath_source::{ByteRanges, Version};
 use lath_writer::{AtomicFile, UncommittedFiles};
 
 use super::file_folder::FileFolder;
-use super::file_name::{DATA_FOLDER, NOTICE, is_file_name};
+use super::file_name::{DATA_FOLDER, ENCRYPTED_NOTICE, NOTICE, is_file_name};
 use super::folder::create_folder;
 use super::link::link_or_copy;
 use super::owner::Owner;
@@ -89,7 +89,8 @@ impl Files {
                 create_folder(data.location())?;
                 let notice = data.path(NOTICE.0);
                 if !notice.exists() {
-                    fs::write(&notice, NOTICE.1).map_err(Error::io("write", &notice))?;
+                    fs::write(&notice, if self.dataset.has_decryption_keys() { ENCRYPTED_NOTICE } else { NOTICE.1 })
+                        .map_err(Error::io("write", &notice))?;
                 }
             }
         }

@@ -22,10 +22,13 @@ const TIME_GRAIN: Duration = Duration::from_millis(50);
 pub(crate) fn open_store(path: &Path, options: &TableOptions, read_only: bool, create: bool) -> Result<Store> {
     let waited = options.wait;
     let store = options.store.clone();
-    let store = options.key_for(path)?.cloned().into_iter().fold(store, lath_store::Options::encryption_key);
+    let key = options.key_for(path)?.cloned();
+    let is_encrypted = key.is_some();
+    let store = key.into_iter().fold(store, lath_store::Options::encryption_key);
     let options =
         store.durability(options.durability).verify_nodes(true).wait(options.wait).read_only(read_only).create(create);
-    let opened = match read_only {
+    // One process at a time has an encrypted store open, so that readers wait, too.
+    let opened = match read_only && !is_encrypted {
         true => options.open(path),
         // The process that writes may let this one in when it knows that it waits.
         false => match options.clone().wait(Duration::ZERO).open(path) {

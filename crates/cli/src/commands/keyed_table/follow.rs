@@ -1,6 +1,5 @@
 //! `table follow`.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 

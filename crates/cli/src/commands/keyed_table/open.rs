@@ -46,11 +46,13 @@ pub(super) fn snapshot(args: &TableReadArgs) -> Result<Snapshot> {
 /// Explains what a folder without such a table has.
 fn explain(args: &KeyedTableArgs, error: Error) -> Failure {
     let is_missing = matches!(error, Error::NoTable { .. } | Error::NoSuchTable { .. });
-    if is_missing
-        && let Ok(options) = options(args)
-        && let Ok(database) = Database::open_read_only(&args.folder, options)
-        && let Ok(names) = database.table_names()
-    {
+    if is_missing && let Ok(options) = options(args) {
+        let names = match Database::open_read_only(&args.folder, options) {
+            Err(key @ Error::Store { source: lath_store::Error::Key(_) }) => return table_failure(key),
+            Err(_) => return table_failure(error),
+            Ok(database) => database.table_names(),
+        };
+        let Ok(names) = names else { return table_failure(error) };
         let folder = args.folder.display();
         return Failure::Usage(match &names[..] {
             [] => format!("{folder} is a database without tables"),

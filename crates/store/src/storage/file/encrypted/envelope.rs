@@ -41,18 +41,29 @@ pub(super) fn make(key: &EncryptionKey) -> Result<(SectorCipher, Vec<u8>)> {
     bytes[SEALED_AT + KEYS_LEN..SEALED_AT + KEYS_LEN + TAG_LEN].copy_from_slice(tag.as_ref());
     let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[..CHECKSUM_AT]);
     bytes[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
-    let mut area = vec![0; ENVELOPE_AREA as usize];
-    for place in PLACES {
-        area[place..place + LEN].copy_from_slice(&bytes);
-    }
-    Ok((SectorCipher::new(&keys), area))
+    Ok((SectorCipher::new(&keys), area_with(&bytes)))
 }
 
-/// Finds the keys of a store in the bytes of its envelope area.
+/// The area with an envelope and its copy.
+fn area_with(envelope: &[u8; LEN]) -> Vec<u8> {
+    let mut area = vec![0; ENVELOPE_AREA as usize];
+    for place in PLACES {
+        area[place..place + LEN].copy_from_slice(envelope);
+    }
+    area
+}
+
+/// Whether these are the first bytes of an encrypted store, one of whose envelopes may be damaged.
+pub(super) fn is_one(area: &[u8]) -> bool {
+    let has_magic = |place: usize| area.get(place..).is_some_and(|bytes| bytes.starts_with(&ENCRYPTED_MAGIC));
+    !area.starts_with(&MAGIC) && PLACES.into_iter().any(has_magic)
+}
+
+/// Finds the keys of a store in the bytes of its envelope area, and returns the area as it is if nothing is damaged.
 ///
 /// # Errors
 /// [`Error::Key`] if it is not encrypted, or with another key; [`Error::Corrupt`].
-pub(super) fn open(area: &[u8], key: &EncryptionKey) -> Result<SectorCipher> {
+pub(super) fn open(area: &[u8], key: &EncryptionKey) -> Result<(SectorCipher, Vec<u8>)> {
     if area.starts_with(&MAGIC) {
         let what = "the store is not encrypted: open it without a key, or make an encrypted copy of it by a backup";
         return Err(Error::Key(what.to_owned()));
@@ -78,7 +89,7 @@ pub(super) fn open(area: &[u8], key: &EncryptionKey) -> Result<SectorCipher> {
     let aad = Aad::from(&bytes[..24]);
     let opened = cipher(key)?.open_in_place(Nonce::assume_unique_for_key(nonce), aad, &mut sealed);
     match opened.ok().and_then(|keys| keys.first_chunk::<KEYS_LEN>()) {
-        Some(keys) => Ok(SectorCipher::new(keys)),
+        Some(keys) => Ok((SectorCipher::new(keys), area_with(bytes))),
         None => Err(Error::Key("the store is encrypted with another key".to_owned())),
     }
 }

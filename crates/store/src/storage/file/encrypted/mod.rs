@@ -13,7 +13,7 @@ mod log;
 mod tests;
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -26,7 +26,7 @@ use self::log::EncryptedLog;
 use super::lock::{self, Kind, LockedFile};
 use super::{CONTENTS_BYTE, FileStorage, open_for_writing, parent_folder};
 use crate::error::{Error, Result};
-use crate::storage::{Data, ENCRYPTED_MAGIC, Lengths, LogFile, MemoryStorage, SharedMemory, Storage};
+use crate::storage::{Data, Lengths, LogFile, MemoryStorage, SharedMemory, Storage};
 
 /// Returns whether the store at `path` is encrypted; `None` if there is no store yet.
 ///
@@ -34,11 +34,11 @@ use crate::storage::{Data, ENCRYPTED_MAGIC, Lengths, LogFile, MemoryStorage, Sha
 /// [`Error::Io`] if the file cannot be read.
 pub fn is_encrypted(path: impl AsRef<Path>) -> Result<Option<bool>> {
     let path = path.as_ref();
-    let mut magic = [0; ENCRYPTED_MAGIC.len()];
-    match File::open(path).and_then(|file| file.read_exact_at(&mut magic, 0)) {
-        Ok(()) if magic == [0; ENCRYPTED_MAGIC.len()] => Ok(None),
-        Ok(()) => Ok(Some(magic == ENCRYPTED_MAGIC)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => Ok(None),
+    let mut area = Vec::new();
+    match File::open(path).and_then(|file| file.take(ENVELOPE_AREA).read_to_end(&mut area)) {
+        Ok(_) if area.iter().all(|byte| *byte == 0) => Ok(None),
+        Ok(_) => Ok(Some(envelope::is_one(&area))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::io("open", path)(error)),
     }
 }
@@ -58,7 +58,7 @@ impl EncryptedStorage {
         Ok(Self { files, key, cipher: OnceLock::new(), memory: MemoryStorage::new(0)? })
     }
 
-    /// The cipher of an open data file. A new file gets its keys.
+    /// The cipher of an open data file. A new file gets its keys, and a file with one damaged envelope gets it again.
     fn find_cipher(&self, file: &File) -> Result<Arc<SectorCipher>> {
         let path = &self.files.path;
         let len = file.metadata().map_err(Error::io("read the length of", path))?.len();
@@ -77,7 +77,12 @@ impl EncryptedStorage {
         } else if is_new {
             return Err(Error::corrupt("the data file is empty"));
         } else {
-            envelope::open(&area, &self.key)?
+            let (cipher, whole) = envelope::open(&area, &self.key)?;
+            if !self.files.read_only && whole != area {
+                let written = file.write_all_at(&whole, 0).and_then(|()| file.sync_data());
+                written.map_err(Error::io("write to", path))?;
+            }
+            cipher
         };
         Ok(Arc::clone(self.cipher.get_or_init(|| Arc::new(cipher))))
     }

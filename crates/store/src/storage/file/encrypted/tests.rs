@@ -96,6 +96,19 @@ fn other_keys_and_stores_are_told_apart_from_damage() {
     assert_eq!(contents(&Store::open(&plain).unwrap()).len(), 1);
 
     let bytes = std::fs::read(&path).unwrap();
+    for place in [0, 7, 40, 127, 2048, 2088] {
+        let mut changed = bytes.clone();
+        changed[place] ^= 1;
+        std::fs::write(&path, changed).unwrap();
+        assert_eq!(crate::is_encrypted(&path).unwrap(), Some(true));
+        for read_only in [true, false] {
+            let without = Options::new().read_only(read_only).open(&path);
+            assert!(matches!(without, Err(Error::Key(_))), "{place}: {without:?}");
+            assert_eq!(contents(&options().read_only(read_only).open(&path).unwrap()).len(), 1);
+        }
+        // The writer has mended it.
+        assert_eq!(std::fs::read(&path).unwrap()[..4096], bytes[..4096]);
+    }
     for (damaged, is_readable) in [(vec![40], true), (vec![40, 2088], false)] {
         let mut changed = bytes.clone();
         for at in damaged {
