@@ -115,7 +115,7 @@ fn row(number: u64) -> Row {
     std::array::from_fn(|place| field(number * FIELDS as u64 + place as u64))
 }
 
-/// Letters and digits, half of which repeat, so that rows compress as those of people do.
+/// Letters and digits, half of which repeat, so that rows compress as usual ones do.
 fn field(seed: u64) -> Vec<u8> {
     let mut operations = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
