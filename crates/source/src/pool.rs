@@ -165,7 +165,7 @@ impl PooledFile {
             return Ok(Arc::clone(file));
         }
         let file = self.pool.open_file(&slot.path)?;
-        if Version::from_metadata(&file.metadata()?) != slot.version {
+        if !Version::from_metadata(&file.metadata()?).has_same_contents(&slot.version) {
             return Err(io::Error::other("the file has been replaced or changed since it was opened; open it again"));
         }
         let file = Arc::new(file);
@@ -303,6 +303,20 @@ mod tests {
         let error = first.read(0..4).expect_err("a file that is another");
         assert!(error.to_string().contains("replaced or changed"), "{error}");
         assert_eq!(second.read(0..4).expect("a file as it was"), "this");
+    }
+
+    #[test]
+    fn a_file_that_got_another_name_is_opened_again() {
+        let (_directory, paths) = directory("pool-linked", 2);
+        let pool = Arc::new(FilePool::new(1));
+        let first = PooledFile::open(&paths[0], &pool).expect("a file just written");
+        let _second = PooledFile::open(&paths[1], &pool).expect("a file just written");
+        // Times are coarse: the link has to have a later one.
+        while Version::from_metadata(&fs::metadata(&paths[0]).expect("a file")) == *first.version() {
+            fs::hard_link(&paths[0], paths[0].with_extension("link")).expect("a link");
+            fs::remove_file(paths[0].with_extension("link")).expect("the link");
+        }
+        assert_eq!(first.read(0..4).expect("the same bytes"), "this");
     }
 
     #[test]

@@ -58,8 +58,7 @@ fn a_query_runs_on_workers() {
     assert!(code == 0 && plan.contains("ClusterExec"), "{plan}");
     for token in [None, Some("secret")] {
         let (code, out, message) = sql(&both, token, &query);
-        // The head of the table precedes its rows.
-        assert!(code != 0 && out == "n,s\n" && message.contains("token"), "{code} {out} {message}");
+        assert!(code != 0 && out.is_empty() && message.contains("token"), "{code} {out} {message}");
     }
     // The first ends by a signal, and the query runs on the other one.
     let [first, _] = &mut workers;

@@ -117,14 +117,11 @@ fn start(folders: &Folders) -> Child {
 /// Waits until a table has this number of rows.
 #[cfg(unix)]
 fn wait_for(folders: &Folders, table: &str, rows: &str) {
-    for _ in 0..600 {
-        let run = lath(["table", "count", &folders.path(table), "--wait", "30"]);
-        if run.stdout == format!("{rows}\n").as_bytes() {
-            return;
-        }
+    let has_rows = || {
         sleep(Duration::from_millis(100));
-    }
-    panic!("{table} does not get {rows} rows");
+        lath(["table", "count", &folders.path(table), "--wait", "30"]).stdout == format!("{rows}\n").as_bytes()
+    };
+    assert!((0..600).any(|_| has_rows()), "{table} does not get {rows} rows");
 }
 
 #[cfg(unix)]

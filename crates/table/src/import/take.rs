@@ -158,14 +158,7 @@ impl TakenFile {
     /// Whether the file is the one whose keys were read. A link to a file changes its metadata, not its contents.
     fn is_unchanged(&self) -> Result<bool> {
         let metadata = fs::metadata(&self.path).map_err(Error::io("open", &self.path))?;
-        let versions = (&self.version, &FileVersion::from_metadata(&metadata));
-        Ok(matches!(
-            versions,
-            (
-                FileVersion::Local { len, modified, identity, .. },
-                FileVersion::Local { len: len_now, modified: modified_now, identity: identity_now, .. },
-            ) if (len, modified, identity) == (len_now, modified_now, identity_now)
-        ))
+        Ok(self.version.has_same_contents(&FileVersion::from_metadata(&metadata)))
     }
 
     /// Gives the file a name in the table, and adds it. Returns whether it is a link.

@@ -95,15 +95,15 @@ enum Source {
     /// A folder of this machine, which is opened again after it could not be reached.
     Folder {
         place: PathBuf,
-        open: Option<SourceFolder>,
+        open: Option<Box<SourceFolder>>,
     },
-    Bucket(Receiver),
+    Bucket(Box<Receiver>),
 }
 
 /// The place of the copy.
 #[derive(Debug)]
 enum Target {
-    Folder(TargetFolder),
+    Folder(Box<TargetFolder>),
     Bucket(Box<Shipper>),
 }
 
@@ -143,16 +143,16 @@ impl Replica {
             }
             (Some(from), None) => {
                 let receiver = Receiver::new(from, &options)?;
-                (Source::Bucket(receiver), Target::Folder(TargetFolder::open(target, &options)?))
+                (Source::Bucket(Box::new(receiver)), Target::Folder(Box::new(TargetFolder::open(target, &options)?)))
             }
             (None, to) => {
                 let place = absolute(source)?;
-                let open = Some(SourceFolder::open(&place, &options)?);
+                let open = Some(Box::new(SourceFolder::open(&place, &options)?));
                 let target = match to {
                     Some(to) => Target::Bucket(Box::new(Shipper::new(to, &place, &options)?)),
                     None => {
                         check_apart(&place, &absolute(target)?)?;
-                        Target::Folder(TargetFolder::open(target, &options)?)
+                        Target::Folder(Box::new(TargetFolder::open(target, &options)?))
                     }
                 };
                 (Source::Folder { place, open }, target)
@@ -263,7 +263,7 @@ impl CatchUp {
 /// Copies the newest commit of a folder.
 fn copy_from_folder(
     place: &Path,
-    open: &mut Option<SourceFolder>,
+    open: &mut Option<Box<SourceFolder>>,
     target: &mut Target,
     options: &TableOptions,
 ) -> Result<CatchUp> {
@@ -275,7 +275,7 @@ fn copy_from_folder(
     }
     let source = match open {
         Some(source) => source,
-        none => none.insert(SourceFolder::open(place, options)?),
+        none => none.insert(Box::new(SourceFolder::open(place, options)?)),
     };
     let folder = source.folder().to_owned();
     let name = folder.to_str().ok_or_else(|| {

@@ -25,7 +25,7 @@ fn copy_folder(from: &Path, to: &Path) {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
         if entry.path().is_dir() {
-            copy_folder(&entry.path(), &target)
+            copy_folder(&entry.path(), &target);
         } else {
             fs::copy(entry.path(), target).unwrap();
         }
