@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::arena::{Arena, FIRST_UNIT, WriteArena};
 use crate::error::Result;
 use crate::extent::{Extent, UNIT};
-use crate::node::Word;
 use crate::readers::Readers;
 use crate::records::{Header, NESTED_VERSION};
 use crate::root::Root;
@@ -14,8 +13,9 @@ use crate::space::Space;
 use crate::space::reclaim::{Reclaimer, RetiredNode};
 use crate::trie::Writer;
 use crate::trie::shares::Shares;
-use crate::trie::walk::walk;
-use crate::writer::{NamedSnapshot, PublishedCommit, RemovedSubtrees, State, sorted, walk_root, write_record_at};
+use crate::writer::{
+    NamedSnapshot, PublishedCommit, RemovedSubtrees, State, sorted, walk_published, walk_root, write_record_at,
+};
 
 /// The state of the checkpoint that the header describes.
 pub(super) fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> Result<Box<State>> {
@@ -49,7 +49,7 @@ pub(super) fn first_state(write_arena: WriteArena, readers: &Readers, header: &H
 
     let map = header.free_map.filter(|_| header.is_clean);
     let free_map = map.map(|reference| arena.extent(reference)).transpose()?;
-    let (mut reclaimer, mut records) = (Reclaimer::new(), Reclaimer::new());
+    let mut records = Reclaimer::new();
     // The map includes the nodes of the header's commit, and no root records.
     let is_in_map = |published: &PublishedCommit| published.record().is_none() && published.root == root;
     let mut shares = Shares::default();
@@ -60,7 +60,7 @@ pub(super) fn first_state(write_arena: WriteArena, readers: &Readers, header: &H
     if map.is_none() || !published.iter().all(is_in_map) {
         // A killed writer may have made the file longer, and readers may hold its last commits.
         space.grow(arena.len() / UNIT);
-        hold_published(arena, &published, &mut space, [&mut reclaimer, &mut records])?;
+        hold_published(arena, &published, &mut space, &mut records)?;
     }
     let mut writer = Writer::new(write_arena, space, generation);
     writer.shares = shares;
@@ -70,7 +70,7 @@ pub(super) fn first_state(write_arena: WriteArena, readers: &Readers, header: &H
     published.push(PublishedCommit { value: PublishedCommit::table_value(record, root.sequence), root });
     Ok(Box::new(State {
         writer,
-        reclaimer,
+        reclaimer: Reclaimer::new(),
         records,
         removed_subtrees: RemovedSubtrees::default(),
         root,
@@ -118,32 +118,34 @@ fn find_free(
 /// Marks the nodes as used that only readers of other processes hold, and parks them, so that they become free when the
 /// readers release them. Visits no node below one that is used already: the commit that reaches it reaches all below.
 ///
-/// No named snapshot reaches the records of commits and the tree of named snapshots, so these are parked with `records`.
+/// No named snapshot reaches them, as the last checkpoint has none that does, and later ones are of later commits. So they are
+/// parked with `records`: a named snapshot between two of the commits would seem to need nodes that both of them reach only
+/// by a snapshot that was dropped.
 ///
-/// The nodes count as created by the oldest of the commits that reach them. Compaction has given copies the generations of
-/// the nodes that they were copied from, and by these a named snapshot would seem to need a copy that it does not reach.
+/// The nodes count as created by the oldest of the commits that reach them, because compaction has given copies the generations of
+/// the nodes that they were copied from.
 fn hold_published(
     arena: &Arc<Arena>,
     published: &[PublishedCommit],
     space: &mut Space,
-    [reclaimer, records]: [&mut Reclaimer; 2],
+    records: &mut Reclaimer,
 ) -> Result<()> {
     let mut births = HashMap::new();
     let mut groups = Vec::new();
     for published in published {
-        let mut held = [Vec::new(), Vec::new()];
-        walk_published(arena, published, &mut |extent, is_record| {
+        let mut held = Vec::new();
+        walk_published(arena, published, &mut |extent| {
             let is_new = space.mark_used(extent);
             if is_new {
                 births.insert(extent.start, None);
-                held[usize::from(is_record)].push(extent);
+                held.push(extent);
             }
             Ok(is_new)
         })?;
         groups.push((published.root.generation, held));
     }
     for published in published.iter().rev() {
-        walk_published(arena, published, &mut |extent, _| {
+        walk_published(arena, published, &mut |extent| {
             // All nodes below one that an older commit or the last checkpoint reaches are known.
             let Some(birth @ None) = births.get_mut(&extent.start) else { return Ok(false) };
             *birth = Some(published.root.generation);
@@ -151,29 +153,8 @@ fn hold_published(
         })?;
     }
     for (generation, held) in groups {
-        for (list, nodes) in [&mut *reclaimer, &mut *records].into_iter().zip(held) {
-            let born = |extent: Extent| births.get(&extent.start).copied().flatten().unwrap_or(generation);
-            list.park(nodes.into_iter().map(|extent| RetiredNode { extent, birth: born(extent) }), generation);
-        }
-    }
-    Ok(())
-}
-
-/// Calls `visit` with the nodes that a commit reaches, and whether no named snapshot can reach the node. It returns whether
-/// to visit the nodes below.
-fn walk_published(
-    arena: &Arc<Arena>,
-    published: &PublishedCommit,
-    visit: &mut dyn FnMut(Extent, bool) -> Result<bool>,
-) -> Result<()> {
-    let root = published.root;
-    if let Some(record) = published.record() {
-        visit(arena.extent(record)?, true)?;
-    }
-    walk(arena, root.snapshots, 0, &mut |reference, _| visit(arena.extent(reference)?, true))?;
-    let trees = [Root { snapshots: Word::NONE, ..root }];
-    for root in trees.into_iter().chain(root.named(arena)?.into_iter().map(|(_, named)| named)) {
-        walk_root(arena, &root, 0, &mut |extent| visit(extent, false))?;
+        let born = |extent: Extent| births.get(&extent.start).copied().flatten().unwrap_or(generation);
+        records.park(held.into_iter().map(|extent| RetiredNode { extent, birth: born(extent) }), generation);
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ fn clean_store_is_opened_by_its_free_map_although_reader_holds_older_commit() {
     let state = store.engine.lock_state().unwrap();
     // Most of the map was not read: no tree was visited as a whole.
     assert!(!state.writer.space.is_loaded());
-    let held: usize = state.reclaimer.parked_nodes().map(|(_, nodes)| nodes.len()).sum();
+    let held: usize = state.records.parked_nodes().map(|(_, nodes)| nodes.len()).sum();
     assert!((1..50).contains(&held), "{held}");
     store.engine.unlock_state(state);
     for round in 3..20 {
@@ -159,4 +159,54 @@ fn opening_fails_on_record_that_cannot_be_replayed() {
     thread::spawn(move || sender.send(options.open_storage(storage).map(drop)));
     let Ok(Err(error)) = opened.recv_timeout(Duration::from_secs(20)) else { panic!("it opens, or never ends") };
     assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+}
+
+fn put(store: &Store, keys: std::ops::Range<u32>, value: u8) {
+    let mut transaction = store.begin().unwrap();
+    let mut tree = transaction.tree("data").unwrap();
+    keys.for_each(|key| tree.put(&key.to_be_bytes(), &[value; 200]).unwrap());
+    transaction.commit().unwrap();
+}
+
+fn change(store: &Store, change: &dyn Fn(&mut Transaction)) {
+    let mut transaction = store.begin().unwrap();
+    change(&mut transaction);
+    transaction.commit().unwrap();
+}
+
+#[test]
+fn snapshot_dropped_after_reopening_leaves_nodes_to_reader_of_earlier_commit() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new(1 << 26).unwrap());
+    let options = Options::new().background_checkpoints(false);
+    let store = options.open_storage(Arc::clone(&storage)).unwrap();
+    put(&store, 500..501, 1);
+    put(&store, 0..200, 1);
+    let reader = options.clone().read_only(true).open_storage(Arc::clone(&storage)).unwrap();
+    let snapshot = reader.snapshot().unwrap();
+    // The snapshot shares most nodes with the commit that is read, and the newest commit some of them.
+    put(&store, 500..501, 2);
+    change(&store, &|transaction| transaction.keep_snapshot("later").unwrap());
+    put(&store, 0..100, 2);
+    drop(store);
+    let store = options.open_storage(Arc::clone(&storage)).unwrap();
+    put(&store, 100..150, 3);
+    change(&store, &|transaction| assert!(transaction.drop_snapshot("later").unwrap()));
+    drop(store);
+    let store = options.open_storage(Arc::clone(&storage)).unwrap();
+    for round in 4..9 {
+        put(&store, 0..200, round);
+        store.checkpoint().unwrap();
+        let report = store.check().unwrap();
+        assert!(report.is_sound(), "{report:?}");
+    }
+    let tree = snapshot.tree("data").unwrap().unwrap();
+    assert!(tree.iter().all(|entry| entry.unwrap().1 == [1; 200]) && tree.len().unwrap() == 201);
+    drop((snapshot, reader));
+    drop(store);
+    let store = options.open_storage(storage).unwrap();
+    put(&store, 0..1, 9);
+    store.checkpoint().unwrap();
+    let report = store.check().unwrap();
+    assert!(report.is_sound(), "{report:?}");
+    assert!(store.stats().unwrap().held.is_empty());
 }

@@ -245,6 +245,7 @@ impl Reclaimer {
     }
 
     /// The nodes that each pin holds, the oldest pin first.
+    #[cfg(test)]
     pub(crate) fn parked_nodes(&self) -> impl Iterator<Item = (Generation, &[RetiredNode])> {
         self.parked.iter().map(|(pin, dead)| (*pin, dead.items.as_slice()))
     }

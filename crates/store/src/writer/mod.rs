@@ -1,5 +1,6 @@
 //! The writer's state and its lock, which one transaction or checkpoint holds at a time.
 
+mod dropped_snapshots;
 mod removed_subtrees;
 mod signal;
 mod state;
@@ -9,6 +10,7 @@ mod writer_lock;
 #[cfg(all(test, feature = "loom"))]
 mod writer_lock_model;
 
+pub(crate) use self::dropped_snapshots::walk_published;
 pub(crate) use self::removed_subtrees::RemovedSubtrees;
 pub(crate) use self::signal::{DueWork, Signal};
 pub(crate) use self::state::{

@@ -167,22 +167,14 @@ impl State {
         let roots = self.pinned_roots().map(|root| root.generation);
         let roots = roots.filter(|pin| *pin != newest || has_older_record);
         let mut pins = sorted(roots.collect());
+        gone.retain(|named| named.root.generation < self.opened);
+        let unlisted = self.take_unlisted(&gone)?;
         self.records.reclaim(&pins, &mut self.writer.space);
         pins.extend(self.named.iter().map(|named| named.root.generation));
         let pins = sorted(pins);
-        let mut swept = Vec::new();
-        for named in gone.iter().filter(|named| named.root.generation < self.opened) {
-            swept.extend(self.only_reached_by(named.root)?);
-        }
         self.reclaimer.reclaim(&pins, &mut self.writer.space);
         self.writer.poison_freed()?;
-        for extent in swept {
-            // Nodes that were retired since the store was opened are on a list, and may be free by now.
-            if self.writer.space.is_used(extent) {
-                self.writer.release(extent)?;
-            }
-        }
-        Ok(())
+        unlisted.into_iter().try_for_each(|extent| self.writer.release(extent))
     }
 
     /// Visits about `limit` nodes of removed subtrees, and retires them.
@@ -222,33 +214,6 @@ impl State {
             walk_root(arena, &root, 0, visit)?;
         }
         Ok(())
-    }
-
-    /// The nodes that only a dropped snapshot from before the store was opened reaches. They are on no list of retired
-    /// nodes.
-    fn only_reached_by(&self, dropped: Root) -> Result<Vec<Extent>> {
-        let mut reached = Space::new(crate::arena::FIRST_UNIT, self.writer.space.end());
-        self.walk_all(&mut |extent| Ok(reached.mark_used(extent)))?;
-        // Nodes on a list become free by it. Among them are nodes of named snapshots that were moved since.
-        self.mark_dead(&mut reached)?;
-        let mut only = Vec::new();
-        walk_root(self.writer.shared(), &dropped, 0, &mut |extent| {
-            let is_new = reached.mark_used(extent);
-            if is_new {
-                only.push(extent);
-            }
-            Ok(is_new)
-        })?;
-        Ok(only)
-    }
-
-    fn mark_dead(&self, space: &mut Space) -> Result<()> {
-        for (_, nodes) in self.reclaimer.parked_nodes().chain(self.records.parked_nodes()) {
-            for node in nodes {
-                space.mark_used(node.extent);
-            }
-        }
-        self.removed_subtrees.walk(self.writer.shared(), &mut |extent| Ok(space.mark_used(extent)))
     }
 
     /// Rebuilds the list of free space from the nodes that commits reach, after a transaction that failed halfway.
