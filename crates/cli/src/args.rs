@@ -14,6 +14,7 @@ mod serve;
 mod sql;
 mod table;
 mod uploads;
+mod wait;
 #[cfg(feature = "cluster")]
 mod worker;
 mod write;

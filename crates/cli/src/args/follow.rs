@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::keyed_table::parse_wait;
+use super::wait::parse_wait;
 
 pub(super) const HELP: &str = "\
 SOURCE and COPY are folders of this machine. Or one follower ships to a place in a bucket, and another one, on another machine,

@@ -8,6 +8,8 @@ use lath_writer::parse_byte_size;
 
 use super::{DecodeArgs, FileFormat, InputArgs, OpenArgs, OutputArgs, TextArgs};
 
+use super::wait::parse_wait;
+
 pub(super) const HELP: &str = "\
 A table is a folder: its store has the new rows, plain Parquet files the older ones. Commits are durable
 when a command ends. One process at a time writes; any number read meanwhile.
@@ -233,11 +235,6 @@ pub(crate) struct KeyedTableArgs {
 
 fn parse_cache_size(text: &str) -> Result<u64, String> {
     parse_byte_size(text).ok_or_else(|| "a size is expected, such as 512MiB, 10GiB or 0".to_owned())
-}
-
-pub(super) fn parse_wait(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "a number of seconds is expected, such as 5 or 0.5".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 /// A length of time with its unit.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::keyed_table::parse_wait;
+use super::wait::parse_wait;
 
 /// Commands on an ordered store.
 #[derive(Debug, Subcommand)]

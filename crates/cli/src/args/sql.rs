@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::keyed_table::parse_wait;
+use super::wait::parse_wait;
 use super::write::parse_size;
 use super::{InputArgs, OutputArgs, TableArgs, TextArgs};
 

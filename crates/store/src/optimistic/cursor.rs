@@ -5,7 +5,29 @@ use std::ops::RangeBounds;
 use super::merge::MergedCursor;
 use super::tree::OptimisticTree;
 use crate::error::Result;
-use crate::tree::{Entry, half_open, successor};
+use crate::tree::{Entry, half_open, prefix_range, successor};
+
+impl<'t> OptimisticTree<'t> {
+    /// Returns a cursor before the first key.
+    pub fn cursor(&self) -> OptimisticCursor<'t> {
+        OptimisticCursor::new(*self)
+    }
+
+    /// Iterates over all keys and their values. The iterator is double-ended.
+    pub fn iter(&self) -> OptimisticRange<'t> {
+        self.range::<&[u8]>(..)
+    }
+
+    /// Iterates over the keys in a range and their values. The iterator is double-ended.
+    pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> OptimisticRange<'t> {
+        OptimisticRange::new(*self, range)
+    }
+
+    /// Iterates over the keys that begin with `prefix` and their values. The iterator is double-ended.
+    pub fn prefix(&self, prefix: &[u8]) -> OptimisticRange<'t> {
+        self.range(prefix_range(prefix))
+    }
+}
 
 /// Records the range that a cursor reads, while it grows.
 #[derive(Debug)]

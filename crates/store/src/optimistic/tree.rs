@@ -5,7 +5,6 @@ use std::ops::{Bound, RangeBounds};
 
 use super::OptimisticTransaction;
 use super::changes::TreeChanges;
-use super::cursor::{OptimisticCursor, OptimisticRange};
 use super::reads::Reads;
 use crate::error::Result;
 use crate::tree::{Entry, Tree, half_open, prefix_range, successor};
@@ -122,26 +121,6 @@ impl<'t> OptimisticTree<'t> {
     /// The same as [`get`](Self::get).
     pub fn upper_bound(&self, key: &[u8]) -> Result<Option<Entry<'t>>> {
         self.range(successor(key)..).next().transpose()
-    }
-
-    /// Returns a cursor before the first key.
-    pub fn cursor(&self) -> OptimisticCursor<'t> {
-        OptimisticCursor::new(*self)
-    }
-
-    /// Iterates over all keys and their values. The iterator is double-ended.
-    pub fn iter(&self) -> OptimisticRange<'t> {
-        self.range::<&[u8]>(..)
-    }
-
-    /// Iterates over the keys in a range and their values. The iterator is double-ended.
-    pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> OptimisticRange<'t> {
-        OptimisticRange::new(*self, range)
-    }
-
-    /// Iterates over the keys that begin with `prefix` and their values. The iterator is double-ended.
-    pub fn prefix(&self, prefix: &[u8]) -> OptimisticRange<'t> {
-        self.range(prefix_range(prefix))
     }
 }
 

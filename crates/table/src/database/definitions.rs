@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow_schema::Schema;
 
-use super::dropped_tables::{self, remove_folder};
+use super::dropped_tables;
+use super::new_folder::NewFolder;
 use super::rename::drop_trees;
 use super::table_list::{find_number, read_state};
 use super::transaction::{DatabaseTransaction, Part};
@@ -14,30 +15,13 @@ use crate::constraint::with_constraints;
 use crate::error::{Error, Result};
 use crate::records::{DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, VIEWS};
 use crate::row::{Constraint, TableSchema, cluster_ids};
-use crate::view::Engine;
 use crate::write::{OpenWrite, Transaction};
-
-/// The folder of a table that a transaction has created. It is removed if the transaction does not commit.
-#[derive(Debug)]
-pub(super) struct NewFolder {
-    engine: Arc<Engine>,
-    is_kept: bool,
-}
-
-impl Drop for NewFolder {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            // A folder that cannot be removed now is removed when the database is next opened.
-            let _ = remove_folder(&self.engine.folder);
-        }
-    }
-}
 
 impl Part {
     /// Keeps the folder of a new table, because a commit that returns an error may still have been made.
     pub(super) fn keep_folder(&mut self) {
         if let Some(folder) = &mut self.new_folder {
-            folder.is_kept = !self.is_dropped;
+            folder.keep(!self.is_dropped);
         }
     }
 }
@@ -99,7 +83,7 @@ impl DatabaseTransaction {
         let number = self.tables.new_number(&state);
         let engine = self.tables.new_engine(number, cold)?;
         create_folder(&self.tables.folder, &engine.folder)?;
-        let new_folder = Some(NewFolder { engine: Arc::clone(&engine), is_kept: false });
+        let new_folder = Some(NewFolder::new(&engine));
         let clock = self.clock;
         let changing = self.with_store(|store| {
             store.tree(DATABASE)?.put(STATE_KEY, &DatabaseState { next_table: number + 1 }.to_bytes())?;

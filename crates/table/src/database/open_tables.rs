@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lath_store::{Snapshot, Store};
 
-use super::dropped_tables::remove_uncommitted;
 use super::sibling_tables::SiblingTables;
+use super::table_folders::remove_uncommitted;
 use super::table_list::{find_number, folder_name, list_tables, read_state};
 use crate::error::{Error, Result};
 use crate::maintenance::vacuum;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lath_store::Durability;
 
-use super::definitions::NewFolder;
+use super::new_folder::NewFolder;
 use super::open_tables::OpenTables;
 use super::snapshot::DatabaseSnapshot;
 use super::table_list::{list_tables, table_name};

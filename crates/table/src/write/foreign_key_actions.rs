@@ -11,7 +11,7 @@ use arrow_array::{ArrayRef, RecordBatch, UInt64Array, new_null_array};
 use arrow_cast::cast;
 use arrow_select::take::take;
 
-use super::foreign_keys::{Side, VALUES, WriteTables, violation};
+use super::foreign_keys::{Side, VALUES, WriteTables, check_table, violation};
 use super::open_write::OpenWrite;
 use super::touched_values::RemovedValues;
 use super::transaction::Transaction;
@@ -23,6 +23,21 @@ use crate::view::View;
 
 /// Number of rows that are changed at once.
 const ROWS: usize = 1 << 14;
+
+impl OpenWrite {
+    /// Checks the foreign keys of a transaction that changes this table alone.
+    pub(crate) fn check_foreign_keys(&mut self) -> Result<()> {
+        match self.engine().trees.number() {
+            Some(number) if !self.touched().is_empty() => {
+                apply_actions(self, vec![number])?;
+                check_table(self, number)?;
+                let others: Vec<u64> = self.others_mut().keys().copied().collect();
+                others.into_iter().try_for_each(|number| check_table(self, number))
+            }
+            _ => Ok(()),
+        }
+    }
+}
 
 /// Does what foreign keys that refer to these tables do about removed values, and whatever follows from that.
 pub(crate) fn apply_actions(tables: &mut dyn WriteTables, numbers: Vec<u64>) -> Result<()> {

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 
-use super::foreign_key_actions::apply_actions;
 use super::open_write::OpenWrite;
 use super::touched_values::TouchedValues;
 use crate::error::{Error, Result};
@@ -100,19 +99,6 @@ impl OpenWrite {
         let all = all_values(&mut self.view()?, index)?;
         self.touched_mut().put.entry(index).or_default().extend(all);
         Ok(())
-    }
-
-    /// Checks the foreign keys of a transaction that changes this table alone.
-    pub(crate) fn check_foreign_keys(&mut self) -> Result<()> {
-        match self.engine().trees.number() {
-            Some(number) if !self.touched().is_empty() => {
-                apply_actions(self, vec![number])?;
-                check_table(self, number)?;
-                let others: Vec<u64> = self.others_mut().keys().copied().collect();
-                others.into_iter().try_for_each(|number| check_table(self, number))
-            }
-            _ => Ok(()),
-        }
     }
 }
 

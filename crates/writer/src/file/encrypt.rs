@@ -5,12 +5,7 @@ use lath_format::thrift::ThriftReader;
 use lath_format::{ChunkEncryptor, EncryptionKeys, FileEncryptor, Module};
 use lath_parquet::{Error, Result};
 
-use super::footer::MAGIC;
-use super::row_group::Chunk;
 use crate::schema::WriteSchema;
-
-/// First and last bytes of a file with an encrypted footer.
-const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
 
 /// The encryptor of a file with these keys and this schema.
 ///
@@ -23,14 +18,6 @@ pub(super) fn file_encryptor(keys: &EncryptionKeys, schema: &WriteSchema) -> Res
         }
     }
     FileEncryptor::new(keys.clone()).map_err(invalid)
-}
-
-/// First and last bytes of a file.
-pub(super) fn magic(encryptor: Option<&FileEncryptor>) -> &'static [u8; 4] {
-    match encryptor {
-        Some(encryptor) if !encryptor.has_plaintext_footer() => ENCRYPTED_MAGIC,
-        _ => MAGIC,
-    }
 }
 
 /// The pages of a chunk, encrypted one after another.
@@ -67,23 +54,28 @@ impl<'a> EncryptedPages<'a> {
     }
 }
 
-/// Encrypts the indexes and the Bloom filter of a chunk.
-pub(super) fn encrypt_indexes(chunk: &mut Chunk, encryptor: &ChunkEncryptor) -> Result<()> {
+/// Encrypts the column index, the offset index and the Bloom filter of a chunk.
+pub(super) fn encrypt_indexes(
+    encryptor: &ChunkEncryptor,
+    column_index: &mut Option<Bytes>,
+    offset_index: &mut Option<Bytes>,
+    bloom_filter: &mut Option<Bytes>,
+) -> Result<()> {
     let encrypt = |plain: &Bytes, module| {
         let mut sealed = Vec::new();
         encryptor.encrypt(plain, module, &mut sealed).map_err(invalid)?;
         Ok::<_, Error>(Bytes::from(sealed))
     };
     let index = |index: Option<Bytes>, module| index.map(|index| encrypt(&index, module)).transpose();
-    chunk.column_index = index(chunk.column_index.take(), Module::ColumnIndex)?;
-    chunk.offset_index = index(chunk.offset_index.take(), Module::OffsetIndex)?;
-    if let Some(filter) = &chunk.bloom_filter {
+    *column_index = index(column_index.take(), Module::ColumnIndex)?;
+    *offset_index = index(offset_index.take(), Module::OffsetIndex)?;
+    if let Some(filter) = bloom_filter {
         let mut reader = ThriftReader::new(filter);
         let skipped = reader.each_field(ThriftReader::skip);
         skipped.map_err(|_| Error::internal("the header of a new Bloom filter cannot be read"))?;
         let (header, bits) = (filter.slice(..reader.position()), filter.slice(reader.position()..));
         let modules = [encrypt(&header, Module::BloomFilterHeader)?, encrypt(&bits, Module::BloomFilterBitset)?];
-        chunk.bloom_filter = Some(modules.concat().into());
+        *filter = modules.concat().into();
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use lath_format::write::{FooterMetaData, RowGroupMetaData};
 use lath_format::{ColumnOrder, DEEPEST_SCHEMA, FileEncryptor, FileMetaData, Footer, SortingColumn};
 use lath_parquet::{Error, Result};
 
-use super::encrypt::{invalid, magic};
+use super::encrypt::invalid;
 use super::output::{Output, signed, too_long};
 use super::page_index;
 use super::row_group::{RowGroup, RowGroups};
@@ -20,6 +20,17 @@ use crate::schema::WriteSchema;
 
 /// First and last bytes of every Parquet file.
 pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
+
+/// First and last bytes of a file with an encrypted footer.
+const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
+
+/// First and last bytes of a file.
+pub(crate) fn magic(encryptor: Option<&FileEncryptor>) -> &'static [u8; 4] {
+    match encryptor {
+        Some(encryptor) if !encryptor.has_plaintext_footer() => ENCRYPTED_MAGIC,
+        _ => MAGIC,
+    }
+}
 
 /// Writes everything after the last row group.
 pub(crate) fn write<W: Write>(

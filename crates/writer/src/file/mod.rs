@@ -22,7 +22,8 @@ use lath_format::FileEncryptor;
 use lath_parquet::{Error, ParquetFile, Projection, Result, SortingColumn};
 
 use self::copy::copy_row_group;
-use self::encrypt::{file_encryptor, magic};
+use self::encrypt::file_encryptor;
+use self::footer::magic;
 use self::output::Output;
 use self::pool::Pool;
 use self::row_group::RowGroups;

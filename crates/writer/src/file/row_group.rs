@@ -160,7 +160,8 @@ impl Chunk {
             choice: Some(choice),
         };
         if let Some(encryptor) = encryptor {
-            encrypt_indexes(&mut written, encryptor)?;
+            let Self { column_index, offset_index, bloom_filter, .. } = &mut written;
+            encrypt_indexes(encryptor, column_index, offset_index, bloom_filter)?;
         }
         Ok(written)
     }
