@@ -44,7 +44,7 @@ impl Engine for LathTable {
 
     fn load(&self, rows: &mut dyn Iterator<Item = (String, Row)>) {
         loop {
-            let part: Vec<(String, Row)> = rows.by_ref().take(LOAD_ROWS).collect();
+            let part: Vec<(String, Row)> = (&mut *rows).take(LOAD_ROWS).collect();
             if part.is_empty() {
                 break;
             }
