@@ -102,13 +102,15 @@ impl Operations {
             (workload.updates, Operation::Update(row)),
             (workload.inserts, Operation::Insert),
             (workload.scans, Operation::Scan(row, (self.random() % 100 + 1) as usize)),
+            (workload.changes, Operation::Change(row)),
         ] {
             if share < of {
                 return operation;
             }
             share -= of;
         }
-        Operation::Change(row)
+        // The shares are 100 together.
+        Operation::Read(row)
     }
 }
 
