@@ -112,3 +112,43 @@ fn databases_are_encrypted_with_the_key_of_the_environment() {
     assert!(failed.code == 2 && failed.stderr.contains("its key was not given"), "{} {}", failed.code, failed.stderr);
     assert_nothing_is_plain(Path::new(&database), "hush");
 }
+
+#[test]
+fn an_empty_key_is_an_error_and_its_command_reads_no_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = path_in(&folder, "store");
+    for variable in ["LATH_KEY", "LATH_KEY_COMMAND"] {
+        let failed = with(variable, "", &["kv", "put", &store, "sky", "blue"]);
+        assert!(failed.code == 2 && failed.stderr.contains(&format!("{variable} is empty")), "{}", failed.stderr);
+    }
+    let rows = path_in(&folder, "rows.jsonl");
+    std::fs::write(&rows, "{\"key\":\"a\",\"value\":\"1\"}\n{\"key\":\"b\",\"value\":\"2\"}\n").unwrap();
+    let mut load = command(["kv", "load", &store, "-", "--format", "jsonl"]);
+    load.env("LATH_KEY_COMMAND", format!("cat > /dev/null; echo {KEY}")).stdin(std::fs::File::open(&rows).unwrap());
+    assert_eq!(finish(load.output().unwrap()).code, 0);
+    assert_eq!(with_key(&["kv", "count", &store]).text(0), "2\n");
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn tables_in_folders_are_encrypted_by_sql_and_read_by_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let [declared, attached, database] = ["declared", "attached", "database"].map(|name| path_in(&folder, name));
+    let created = with_key(&["table", "create", &declared, "--columns", "id BIGINT, name VARCHAR", "--key", "id"]);
+    assert_eq!(created.code, 0, "{}", created.stderr);
+    let statement = format!(
+        "CREATE EXTERNAL TABLE x (id BIGINT, PRIMARY KEY (id)) STORED AS LATH LOCATION '{attached}'; INSERT INTO x VALUES (7)"
+    );
+    assert_eq!(with_key(&["sql", &statement]).code, 0);
+    for table in [&declared, &attached] {
+        let failed = without(&["table", "count", table]);
+        assert!(failed.code == 2 && failed.stderr.contains("its key was not given"), "{}", failed.stderr);
+        let count = format!("SELECT count(*) AS n FROM '{table}'");
+        let rows = if table == &attached { 1 } else { 0 };
+        assert_eq!(with_key(&["sql", "--format", "csv", &count]).text(0), format!("n\n{rows}\n"));
+        assert_eq!(without(&["sql", &count]).code, 2);
+    }
+    assert_eq!(with_key(&["sql", "--database", &database, "CREATE TABLE t (id BIGINT PRIMARY KEY)"]).code, 0);
+    let failed = without(&["table", "count", &database]);
+    assert!(failed.code == 2 && failed.stderr.contains("its key was not given"), "{}", failed.stderr);
+}
