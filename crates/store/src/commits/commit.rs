@@ -37,23 +37,9 @@ pub(crate) struct UnfinishedCommit {
 }
 
 impl Engine {
-    /// Makes a transaction's changes the newest commit.
-    pub(crate) fn commit(
-        &self,
-        state: &mut State,
-        trees: &[OpenTree],
-        snapshots: Word,
-        named: &[NamedChange],
-        operations: &Operations,
-        durability: Durability,
-    ) -> Result<UnfinishedCommit> {
-        let sequence = state.root.sequence + 1;
-        self.commit_as(state, trees, snapshots, named, operations, durability, sequence)
-    }
-
-    /// As [`commit`](Self::commit), with this number. One that is not the next is for commits that are not logged.
+    /// Makes a transaction's changes the newest commit, with the number `sequence`. One that is not the next is for commits that are not logged.
     #[expect(clippy::too_many_arguments, reason = "the parts of a transaction")]
-    pub(crate) fn commit_as(
+    pub(crate) fn commit(
         &self,
         state: &mut State,
         trees: &[OpenTree],

@@ -48,7 +48,11 @@ impl Transaction {
 
     /// Makes the changes visible to others, and lets the next transaction begin. The commit is durable after [`PublishedTransaction::finish`].
     pub(crate) fn publish(mut self, durability: Durability) -> Result<PublishedTransaction> {
-        let unfinished = self.make_newest(durability)?;
+        self.prepare_commit()?;
+        let last = self.state()?.root;
+        let has_changes = self.snapshots != last.snapshots || self.trees.iter().any(OpenTree::has_changed);
+        // Without changes it may have created nodes all the same, and replaced them after a savepoint: undoing frees them.
+        let unfinished = has_changes.then(|| self.make_newest(durability, last.sequence + 1)).transpose()?;
         let engine = Arc::clone(&self.engine);
         // The transaction ends before the process may give its lock away.
         let writer_use = std::mem::replace(&mut self.writer_use, WriterUse::PERMANENT);
@@ -83,44 +87,27 @@ impl Transaction {
 
     /// As [`commit_numbered`](Self::commit_numbered), with any number, in a store that nothing reads yet.
     pub(crate) fn commit_copied(mut self, sequence: u64) -> Result<()> {
-        self.check()?;
-        self.flush()?;
-        if self.engine.is_poisoned() {
-            return Err(self.engine.poisoned());
-        }
-        let Some(mut state) = self.state.take() else { return Err(ended()) };
-        self.note_nested(&mut state);
-        let (trees, snapshots, named, off) = (&self.trees, self.snapshots, &self.named, Durability::Off);
-        match self.engine.commit_as(&mut state, trees, snapshots, named, &self.operations, off, sequence) {
-            Ok(committed) => {
-                self.engine.unlock_state(state);
-                self.engine.finish_commit(committed)
-            }
-            Err(error) => {
-                self.state = Some(state);
-                self.has_failed = true;
-                Err(error)
-            }
-        }
+        self.prepare_commit()?;
+        let unfinished = self.make_newest(Durability::Off, sequence)?;
+        self.engine.finish_commit(unfinished)
     }
 
-    /// Makes the changes the newest commit, if there are any.
-    fn make_newest(&mut self, durability: Durability) -> Result<Option<UnfinishedCommit>> {
+    /// Applies deferred puts, and checks that the transaction can be committed.
+    fn prepare_commit(&mut self) -> Result<()> {
         self.check()?;
         self.flush()?;
-        if self.engine.is_poisoned() {
-            return Err(self.engine.poisoned());
-        }
-        if self.snapshots == self.state()?.root.snapshots && !self.trees.iter().any(OpenTree::has_changed) {
-            // It may have created nodes all the same, and replaced them after a savepoint: undoing frees them.
-            return Ok(None);
-        }
+        if self.engine.is_poisoned() { Err(self.engine.poisoned()) } else { Ok(()) }
+    }
+
+    /// Makes the changes the newest commit, with this number.
+    fn make_newest(&mut self, durability: Durability, number: u64) -> Result<UnfinishedCommit> {
         let Some(mut state) = self.state.take() else { return Err(ended()) };
         self.note_nested(&mut state);
-        match self.engine.commit(&mut state, &self.trees, self.snapshots, &self.named, &self.operations, durability) {
+        let (trees, snapshots, named, operations) = (&self.trees, self.snapshots, &self.named, &self.operations);
+        match self.engine.commit(&mut state, trees, snapshots, named, operations, durability, number) {
             Ok(committed) => {
                 self.engine.unlock_state(state);
-                Ok(Some(committed))
+                Ok(committed)
             }
             Err(error) => {
                 self.state = Some(state);

@@ -51,7 +51,7 @@ fn copy(from: &Path, to: &Path) {
 fn nothing_is_plain_in_the_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
-    let secret = b"a value that nobody is to read";
+    let secret = b"a value that has to stay secret";
     let store = options().open(&path).unwrap();
     for number in 0..200_u32 {
         put(&store, format!("secret key {number}").as_bytes(), secret);
