@@ -45,7 +45,7 @@ pub(crate) fn open_store(path: &Path, options: &TableOptions, read_only: bool, c
         }
         Err(lath_store::Error::Busy) => {
             let mut users = store_users(path);
-            // A reader in this process is in nobody's way.
+            // A reader in this process keeps no other one waiting.
             users.retain(|user| user.is_writer || user.process != std::process::id());
             Err(Error::InUse { folder: path.parent().unwrap_or(path).to_owned(), users, waited })
         }

@@ -9,13 +9,14 @@ use serde_json::json;
 use super::super::print;
 use crate::args::FollowArgs;
 use crate::console::quantity::{bytes, grouped, plural};
+use crate::encryption_key::table_options;
 use crate::failure::{Failure, Outcome, Result};
 use crate::input::table_failure::table_failure;
 use crate::interrupt::{self, GracefulStop};
 use crate::output::layout::printable;
 
 pub(super) fn run(args: &FollowArgs) -> Result<Outcome> {
-    let options = TableOptions::new().wait(args.wait).uncommitted(interrupt::uncommitted());
+    let options = table_options()?.wait(args.wait).uncommitted(interrupt::uncommitted());
     if let Some(copy) = &args.status {
         return status(copy, args.json, options);
     }
