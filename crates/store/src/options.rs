@@ -68,7 +68,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The bounds of the default limit of the log, which is twice the length of the data: 256 MiB and 1 GiB.
+    /// The bounds of the default limit of the log, which is twice the length of the data: 256 MiB and 1 GiB. The log of a store with less data than
+    /// 64 MiB is shorter: see [`log_limit_bytes`](Self::log_limit_bytes).
     pub const LOG_LIMIT_BYTES: RangeInclusive<u64> = 256 << 20..=1 << 30;
 
     /// The default for [`checkpoint_space_bytes`](Self::checkpoint_space_bytes): 64 MiB.
@@ -120,7 +121,8 @@ impl Options {
     /// Sets the length of the log at which a checkpoint is made in the background. The default is twice the length of
     /// the data, within [bounds](Self::LOG_LIMIT_BYTES). A longer log needs fewer checkpoints, each of which may write
     /// all of the data, but opening the store after a crash takes longer: about a second for each 20 MiB of small
-    /// entries.
+    /// entries. Where a checkpoint writes little, because the store has little data, one is made at the latest when the log is four times as
+    /// long as the data, and longer than 16 MiB.
     #[must_use]
     pub fn log_limit_bytes(mut self, log_limit_bytes: u64) -> Self {
         self.log_limit_bytes = Some(log_limit_bytes);
@@ -130,13 +132,20 @@ impl Options {
     /// The maximum length of the log of a store with this much data.
     pub(crate) fn log_limit(&self, data_bytes: u64) -> u64 {
         let (min, max) = Self::LOG_LIMIT_BYTES.into_inner();
-        self.log_limit_bytes.unwrap_or((2 * data_bytes).clamp(min, max))
+        let limit = self.log_limit_bytes.unwrap_or((2 * data_bytes).clamp(min, max));
+        limit.min(data_bytes.saturating_mul(4).max(16 << 20))
+    }
+
+    /// How much space may wait for a checkpoint in a store with this much data.
+    pub(crate) fn checkpoint_space(&self, data_bytes: u64) -> u64 {
+        self.checkpoint_space_bytes.min(data_bytes.saturating_mul(2).max(16 << 20))
     }
 
     /// Sets how much space of the file may wait for the next checkpoint before one is made in the background. This
     /// space consists of nodes that only the last checkpoint needs; a checkpoint is made only if it also exceeds a
     /// quarter of the used space. If changes are spread over all of the data, each checkpoint writes all of it, and
-    /// more space means fewer checkpoints. While one is made, twice as much may wait.
+    /// more space means fewer checkpoints. While one is made, twice as much may wait. In a store with little data, a checkpoint is made at the
+    /// latest when more than twice the data and more than 16 MiB wait.
     #[must_use]
     pub fn checkpoint_space_bytes(mut self, checkpoint_space_bytes: u64) -> Self {
         self.checkpoint_space_bytes = checkpoint_space_bytes;
@@ -249,9 +258,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn space_for_checkpoints_grows_with_store() {
+        let options = Options::new().checkpoint_space_bytes(100 << 20);
+        let space = |data_bytes: u64| options.checkpoint_space(data_bytes) >> 20;
+        assert_eq!([0, 8 << 20, 30 << 20, 50 << 20, 1 << 40].map(space), [16, 16, 60, 100, 100]);
+    }
+
+    #[test]
     fn log_limit_grows_with_store() {
         let limit = |data_bytes: u64| Options::new().log_limit(data_bytes) >> 20;
-        assert_eq!([0, 100 << 20, 200 << 20, 500 << 20, 1 << 40].map(limit), [256, 256, 400, 1000, 1024]);
+        assert_eq!([0, 100 << 20, 200 << 20, 500 << 20, 1 << 40].map(limit), [16, 256, 400, 1000, 1024]);
+        assert_eq!([3 << 20, 10 << 20, 60 << 20, 64 << 20].map(limit), [16, 40, 240, 256]);
         assert_eq!(Options::new().log_limit_bytes(1 << 16).log_limit(1 << 40), 1 << 16);
     }
 }

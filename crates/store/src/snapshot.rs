@@ -124,7 +124,7 @@ impl Snapshot {
         each: impl FnMut(&[u8], Option<&[u8]>, Option<&[u8]>) -> Result<(), E>,
     ) -> Result<(), E> {
         let earlier = self.tree(name)?.unwrap_or_else(|| Tree::empty(&self.engine.arena));
-        now.for_each_change(earlier, self.root.generation, each)
+        now.for_each_change(earlier, each)
     }
 
     /// Like [`for_each_change`](Self::for_each_change), also for trees that are nested at any depth: calls `each` with the keys that lead
@@ -165,7 +165,7 @@ impl Snapshot {
         each: impl FnMut(&[Vec<u8>], &[u8], Option<Item<'_>>, Option<Item<'_>>) -> Result<(), E>,
     ) -> Result<(), E> {
         let earlier = self.tree(name)?.unwrap_or_else(|| Tree::new(&self.engine.arena, Word::NONE));
-        now.for_each_nested_change(earlier, self.root.generation, each)
+        now.for_each_nested_change(earlier, each)
     }
 
     /// Returns the names of all trees, in ascending order.

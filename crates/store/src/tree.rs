@@ -313,6 +313,11 @@ impl<'a> Cursor<'a> {
         if self.inner.key() == Some(key) { self.inner.next() } else { Ok(self.inner.key().is_some()) }
     }
 
+    /// As [`skip_shared`](trie::Cursor::skip_shared) of the tree's nodes.
+    pub(crate) fn skip_shared(&mut self, other: &mut Self) -> Result<Option<(bool, bool)>> {
+        self.inner.skip_shared(&mut other.inner)
+    }
+
     /// Moves to the first key of a range that begins with this bound, and returns whether there is one.
     pub(crate) fn move_to(&mut self, low: &Bound<Vec<u8>>) -> Result<bool> {
         match low {

@@ -4,15 +4,17 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 
 use crate::error::{Error, Result};
-use crate::extent::Generation;
 use crate::tree::{Cursor, Item, Tree};
-use crate::trie::changed::{self, Gap, Gaps};
+use crate::trie::changed;
 
 /// A key with its value or nested tree before and now.
 type ItemChange<'a> = (Vec<u8>, Option<Item<'a>>, Option<Item<'a>>);
 
 /// The differences between two states of a tree in a range of keys, in ascending order. Two nested trees at one key differ if
 /// their roots do.
+///
+/// Nodes that both states have are not read: neither has been freed, because the earlier state is held, and no commit changes a node of
+/// an earlier one. Compaction may have moved a node to another part of the file: then its keys are compared.
 #[derive(Debug)]
 pub(crate) struct ItemChanges<'a> {
     old: Option<Cursor<'a>>,
@@ -52,10 +54,21 @@ impl<'a> ItemChanges<'a> {
                 (None, Some(_)) => Ordering::Greater,
                 (Some(before), Some(now)) => before.cmp(now),
             };
+            if order.is_eq()
+                && let Some(old) = &mut self.old
+                && let Some(moved) = old.skip_shared(&mut self.new)?
+            {
+                (self.has_old, self.has_new) = moved;
+                continue;
+            }
+            let old = self.old.as_ref().filter(|_| self.has_old);
             let was = if order.is_le() { old.map_or(Ok(None), Cursor::item)? } else { None };
             let is = if order.is_ge() { self.new.item()? } else { None };
-            let key =
-                if is_same(was, is) { None } else { before.filter(|_| order.is_le()).or(now).map(<[u8]>::to_vec) };
+            let key = match old.filter(|_| order.is_le()) {
+                _ if is_same(was, is) => None,
+                Some(old) => old.key().map(<[u8]>::to_vec),
+                None => self.new.key().map(<[u8]>::to_vec),
+            };
             if let Some(old) = self.old.as_mut().filter(|_| order.is_le()) {
                 self.has_old = old.next()?;
             }
@@ -109,15 +122,13 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Calls `each` as [`Snapshot::for_each_change`](crate::Snapshot::for_each_change) does. `earlier` is the tree as it was at the commit of the
-    /// generation `since`.
+    /// Calls `each` as [`Snapshot::for_each_change`](crate::Snapshot::for_each_change) does. `earlier` is the tree as it was.
     pub(crate) fn for_each_change<E: From<Error>>(
         &self,
         earlier: Tree<'a>,
-        since: Generation,
         mut each: impl FnMut(&[u8], Option<&[u8]>, Option<&[u8]>) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.for_each_item_change(earlier, since, ALL, |key, before, now| {
+        self.for_each_item_change(earlier, ALL, |key, before, now| {
             each(key, before.map(as_value).transpose()?, now.map(as_value).transpose()?)
         })
     }
@@ -126,28 +137,23 @@ impl<'a> Tree<'a> {
     fn for_each_item_change<E: From<Error>>(
         self,
         earlier: Tree<'a>,
-        since: Generation,
         (low, high): (&[u8], Option<&[u8]>),
         mut each: impl FnMut(&[u8], Option<Item<'a>>, Option<Item<'a>>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (old, new) = (Some(earlier.cursor()), self.cursor());
-        let mut changes = ItemChanges { old, new, has_old: false, has_new: false, high: None };
-        let mut gaps = Gaps::new(self.arena(), self.root(), (earlier.root(), since), low, high)?;
-        while let Some(Gap { low, high }) = gaps.next()? {
-            changes.seek(&low, high)?;
-            while let Some((key, before, now)) = changes.next()? {
-                each(&key, before, now)?;
-            }
+        let mut changes = ItemChanges::new(Some(earlier), self)?;
+        if !low.is_empty() || high.is_some() {
+            changes.seek(&Bound::Included(low.to_vec()), high.map(<[u8]>::to_vec))?;
+        }
+        while let Some((key, before, now)) = changes.next()? {
+            each(&key, before, now)?;
         }
         Ok(())
     }
 
-    /// Returns the first key from `low` up to but not including `high` whose value or nested tree is not as in `earlier`, the tree as it was at
-    /// the commit of the generation `since`.
+    /// Returns the first key from `low` up to but not including `high` whose value or nested tree is not as in `earlier`, the tree as it was before.
     pub(crate) fn first_change(
         &self,
         earlier: Tree<'a>,
-        since: Generation,
         (low, high): (&[u8], Option<&[u8]>),
     ) -> Result<Option<Vec<u8>>> {
         /// Ends the search.
@@ -171,7 +177,7 @@ impl<'a> Tree<'a> {
             let is_same = before.is_none() && now.is_none() || is_same(before, now);
             return Ok((!is_same).then(|| low.to_vec()));
         }
-        match self.for_each_item_change(earlier, since, (low, high), |key, _, _| Err(Stop::Change(key.to_vec()))) {
+        match self.for_each_item_change(earlier, (low, high), |key, _, _| Err(Stop::Change(key.to_vec()))) {
             Ok(()) => Ok(None),
             Err(Stop::Change(key)) => Ok(Some(key)),
             Err(Stop::Error(error)) => Err(error),
@@ -182,13 +188,12 @@ impl<'a> Tree<'a> {
     pub(crate) fn for_each_nested_change<E: From<Error>>(
         &self,
         earlier: Tree<'a>,
-        since: Generation,
         mut each: impl FnMut(&[Vec<u8>], &[u8], Option<Item<'_>>, Option<Item<'_>>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut pending = vec![(Vec::new(), earlier, *self)];
         while let Some((path, earlier, now)) = pending.pop() {
             let first = pending.len();
-            now.for_each_item_change(earlier, since, ALL, |key, before, now| match (before, now) {
+            now.for_each_item_change(earlier, ALL, |key, before, now| match (before, now) {
                 (Some(Item::Tree(before)), Some(Item::Tree(now))) => {
                     let mut path = path.clone();
                     path.push(key.to_vec());

@@ -12,8 +12,9 @@ impl Engine {
     pub(crate) fn is_checkpoint_due(&self, state: &State) -> bool {
         let parked = state.reclaimer.parked_units(state.durable.generation) * UNIT;
         let used = state.writer.space.used_units() * UNIT;
-        let is_long = self.log.size_bytes() > self.options.log_limit(used);
-        is_long || state.is_version_due || (parked > self.options.checkpoint_space_bytes && parked > used / 4)
+        let data = used.saturating_sub(parked);
+        let is_long = self.log.size_bytes() > self.options.log_limit(data);
+        is_long || state.is_version_due || (parked > self.options.checkpoint_space(data) && parked > used / 4)
     }
 
     /// Returns whether new transactions wait for the running checkpoint: it and the last one together keep more bytes

@@ -3,7 +3,6 @@
 use super::changes::{Existence, TreeChanges};
 use super::{Isolation, OptimisticTransaction};
 use crate::error::{Error, Result};
-use crate::extent::Generation;
 use crate::options::Durability;
 use crate::root::Root;
 use crate::transaction::Transaction;
@@ -40,8 +39,7 @@ impl OptimisticTransaction {
             Some(transaction) => transaction,
             None => self.store.begin()?,
         };
-        let (newest, opened) = transaction.last_commit()?;
-        self.validate(&newest, opened)?;
+        self.validate(&transaction.last_commit()?)?;
         let Self { changes, snapshot, locked, .. } = self;
         // So that the commit can free what only the snapshot needed.
         drop(snapshot);
@@ -71,28 +69,23 @@ impl OptimisticTransaction {
         let read: usize = self.reads.get_mut().finish().iter().map(|tree| tree.ranges.len()).sum();
         let changed: usize = self.changes.trees.iter().map(|(_, tree)| tree.entries.len() + tree.removed.len()).sum();
         let count = if self.isolation == Isolation::Serializable { read } else { changed };
-        // Another process may have recovered the store since the snapshot, which only the process that has the writer knows.
-        if count < EARLY_RANGES || self.writer.is_some() || self.store.engine.process_lock.is_some() {
+        if count < EARLY_RANGES || self.writer.is_some() {
             return Ok(());
         }
         let now = self.store.snapshot()?;
-        self.validate(&now.root, self.snapshot.root.generation)?;
+        self.validate(&now.root)?;
         self.snapshot = now;
         Ok(())
     }
 
-    /// Checks that no commit between the snapshot and this one changed what the transaction depends on. `opened` is the first generation since
-    /// the store was opened or recovered.
-    fn validate(&mut self, newest: &Root, opened: Generation) -> Result<()> {
+    /// Checks that no commit between the snapshot and this one changed what the transaction depends on.
+    fn validate(&mut self, newest: &Root) -> Result<()> {
         let then = self.snapshot.root;
         if *newest == then {
             return Ok(());
         }
-        // Recovering a store may lose commits without durability, and makes the others again with nodes of other generations. Then no node is
-        // known to be as it was.
-        let since = if opened > then.generation { 0 } else { then.generation };
         let Self { store, changes, reads, isolation, .. } = self;
-        let pair = CommitPair { arena: &store.engine.arena, then, newest: *newest, since };
+        let pair = CommitPair { arena: &store.engine.arena, then, newest: *newest };
         let reads = reads.get_mut();
         if reads.names && *isolation == Isolation::Serializable {
             pair.names()?;
@@ -118,7 +111,6 @@ struct CommitPair<'a> {
     arena: &'a crate::arena::Arena,
     then: Root,
     newest: Root,
-    since: Generation,
 }
 
 impl<'a> CommitPair<'a> {
@@ -147,7 +139,7 @@ impl<'a> CommitPair<'a> {
         range: (&[u8], Option<&[u8]>),
     ) -> Result<()> {
         let tree = |tree: Option<Tree<'a>>| tree.unwrap_or_else(|| Tree::empty(self.arena));
-        match tree(now).first_change(tree(then), self.since, range)? {
+        match tree(now).first_change(tree(then), range)? {
             Some(key) => Err(conflict(name, Some(key))),
             None => Ok(()),
         }

@@ -121,9 +121,9 @@ impl Transaction {
         self.state.as_deref().ok_or_else(ended)
     }
 
-    /// The last commit before this transaction, and the first generation since the store was opened or recovered.
-    pub(crate) fn last_commit(&self) -> Result<(Root, Generation)> {
-        self.state().map(|state| (state.root, state.opened))
+    /// The last commit before this transaction.
+    pub(crate) fn last_commit(&self) -> Result<Root> {
+        self.state().map(|state| state.root)
     }
 
     /// Returns the tree with this name, and creates it if it does not exist.

@@ -292,6 +292,68 @@ impl<'a> Cursor<'a> {
         Ok(false)
     }
 
+    /// If both cursors are at the beginning of a subtree that both trees have at the same place, moves them behind it and behind all such
+    /// subtrees that follow, and returns whether each is at a key then. No node of these subtrees is read.
+    pub(crate) fn skip_shared(&mut self, other: &mut Self) -> Result<Option<(bool, bool)>> {
+        let (mut depth, mut other_depth) = (self.steps.len(), other.steps.len());
+        let is_shared = std::ptr::eq(self.arena, other.arena)
+            && self.is_at_start_of_leaf()
+            && other.is_at_start_of_leaf()
+            && self.subtree(depth) == other.subtree(other_depth)
+            && self.key() == other.key();
+        if !is_shared {
+            return Ok(None);
+        }
+        while let (Some(step), Some(other_step)) = (self.steps[..depth].last(), other.steps[..other_depth].last())
+            && (step.index, other_step.index) == (0, 0)
+            && self.subtree(depth - 1) == other.subtree(other_depth - 1)
+        {
+            (depth, other_depth) = (depth - 1, other_depth - 1);
+        }
+        self.leave_subtree(depth);
+        other.leave_subtree(other_depth);
+        loop {
+            match (self.next_subtree(), other.next_subtree()) {
+                // The keys are those of the nodes above.
+                (Some(next), Some(other_next)) if next == other_next && self.key == other.key => {}
+                (next, other_next) => {
+                    let enter =
+                        |cursor: &mut Self, next: Option<u64>| next.map_or(Ok(false), |next| cursor.first_below(next));
+                    return Ok(Some((enter(self, next)?, enter(other, other_next)?)));
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn is_at_start_of_leaf(&self) -> bool {
+        self.place == Place::At && self.leaf.as_ref().is_some_and(|leaf| self.ahead.len() + 2 == leaf.places().len())
+    }
+
+    /// The reference of the node that the first steps lead to.
+    fn subtree(&self, steps: usize) -> u64 {
+        let word = self.steps[..steps].last().map_or(self.root, |step| step.inner.child(step.index));
+        word.reference()
+    }
+
+    /// Leaves the leaf and all nodes down to the one that the first steps lead to.
+    fn leave_subtree(&mut self, steps: usize) {
+        self.steps.truncate(steps);
+        self.leave_leaf();
+    }
+
+    /// Leaves the subtree that the steps lead to for the next one, whose reference is returned.
+    fn next_subtree(&mut self) -> Option<u64> {
+        while let Some(step) = self.steps.last_mut() {
+            if step.index + 1 < step.inner.count() {
+                step.index += 1;
+                return Some(step.inner.child(step.index).reference());
+            }
+            self.pop_step();
+        }
+        None
+    }
+
     /// Prefetches the leaves after the next one, also across the ends of inner nodes.
     fn load_ahead(&self) {
         let [.., above, step] = &self.steps[..] else {

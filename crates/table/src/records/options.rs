@@ -95,8 +95,8 @@ impl TableOptions {
     }
 
     /// Sets the number of hot rows and tombstones at which the background thread flushes. With the default, and rows of about 100 bytes, the store
-    /// and its logs grow to as much as 1.2 GB during upserts at full speed, whatever the size of the table. The space is freed after ten seconds
-    /// with almost no commits.
+    /// and its logs grow to as much as 1.2 GB during upserts at full speed, and to about 12 times the hot rows where these have fewer than 64 MiB. The
+    /// space is freed after ten seconds with almost no commits.
     #[must_use]
     pub fn flush_rows(mut self, rows: u64) -> Self {
         self.flush_rows = rows.max(1);
