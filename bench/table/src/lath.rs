@@ -116,7 +116,60 @@ pub fn run(folder: &Path, options: &Options) -> Figures {
     table.delete(deleted.clone()).expect("deletes");
     note("delete", started.elapsed().as_secs_f64());
     assert_eq!(table.count().expect("counts"), base - deleted.len() as u64);
+    drop(table);
+
+    let folder = folder.with_extension("flushed");
+    for (rows, name) in [(base / 5, "flush_wait"), (base, "flush_wait_large")] {
+        let _ = fs::remove_dir_all(&folder);
+        note(name, longest_commit_beside_flush(&folder, rows));
+    }
+    fs::remove_dir_all(&folder).expect("the folder can be removed");
+    note("small_space", space_of_small_table(&folder));
+    fs::remove_dir_all(&folder).expect("the folder can be removed");
     figures
+}
+
+/// The longest time, in milliseconds, that a commit of one row takes while so many rows are flushed.
+fn longest_commit_beside_flush(folder: &Path, hot: u64) -> f64 {
+    let never = TableOptions::new().background(false).bulk_rows(u64::MAX);
+    let table = Table::create(folder, &rows([0], 0).schema(), &["id"], never).expect("a new folder");
+    for start in (0..hot).step_by(BATCH_ROWS as usize) {
+        table.upsert(&rows(start..(start + BATCH_ROWS).min(hot), 0)).expect("rows fit");
+    }
+    let mut longest = Duration::ZERO;
+    std::thread::scope(|scope| {
+        let flushing = scope.spawn(|| table.flush().expect("flushes"));
+        let mut at = 0;
+        while !flushing.is_finished() {
+            let row = rows([mix(at) % hot], 1);
+            let started = Instant::now();
+            table.upsert(&row).expect("rows fit");
+            longest = longest.max(started.elapsed());
+            at += 1;
+        }
+        let report = flushing.join().expect("the flush ends");
+        assert!(report.rows > hot / 2, "only {} rows were flushed beside {at} commits", report.rows);
+    });
+    assert_eq!(table.count().expect("counts"), hot);
+    longest.as_secs_f64() * 1e3
+}
+
+/// The greatest size of a table of 100,000 rows while all are replaced twenty times, divided by its size when it is compacted.
+fn space_of_small_table(folder: &Path) -> f64 {
+    const ROWS: u64 = 100_000;
+    let table =
+        Table::create(folder, &rows([0], 0).schema(), &["id"], TableOptions::new()).expect("a new folder");
+    let mut most: f64 = 0.0;
+    for round in 0..20 {
+        for start in (0..ROWS).step_by(1_000) {
+            table.upsert(&rows(start..start + 1_000, round)).expect("rows fit");
+        }
+        most = most.max(folder_bytes(folder));
+    }
+    table.flush().expect("flushes");
+    settle(&table);
+    assert_eq!(table.count().expect("counts"), ROWS);
+    most / folder_bytes(folder)
 }
 
 /// Closes and opens the table a few times, and returns it with the median milliseconds of opening.

@@ -13,7 +13,7 @@ use lath_bench_record::record::Record;
 use crate::options::Options;
 
 /// The work, in order. An engine has a figure for each, or none if it cannot do it.
-pub const WORK: [(&str, &str); 19] = [
+pub const WORK: [(&str, &str); 22] = [
     ("load", "load the base: rows/s"),
     ("hot", "get, hot: median µs"),
     ("cold", "get, cold and present: median µs"),
@@ -33,6 +33,9 @@ pub const WORK: [(&str, &str); 19] = [
     ("group_compacted", "count by status, compacted: ms"),
     ("compacted_bytes", "space, compacted: MB"),
     ("delete", "delete 1 % by key: s"),
+    ("flush_wait", "longest commit of a row while a fifth of the rows are flushed: ms"),
+    ("flush_wait_large", "longest commit of a row while all rows are flushed: ms"),
+    ("small_space", "greatest space of 100,000 rows, all replaced 20 times: times the compacted space"),
 ];
 
 /// The figures of an engine, by the names of [`WORK`].
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         "Keyed tables: {} rows, {} upserts of each kind of commit at most",
         options.rows, options.upserts
     ));
+    std::fs::create_dir_all(&options.folder).expect("the folder of tables can be made");
     let folder = tempfile::tempdir_in(&options.folder).expect("there is room for tables");
     let mut head = vec!["".to_owned()];
     let mut all: Vec<Figures> = Vec::new();
