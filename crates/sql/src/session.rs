@@ -52,11 +52,11 @@ use crate::memory::{BudgetPool, MergeJoins, PlainSorts, SpillFiles, batch_rows};
 use crate::refusal::refuse_meaningless;
 use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
-    FilterBounds, FloatOrder, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets, NestedExtremes,
-    NestedLimits, NestedOrder, NullLists, OctetLength, PeerFrames, PlainPlaces, PropertyBarriers, RunningExtremes,
-    SharingPlanner, SortedOffsets, StandardCasts, Unnesting, age_function, at_time_zone_function, checked_sum,
-    map_extract_function, merge_join_columns, mode_function, null_safe_rules, typed_as_function, uuid_function,
-    whole_number_functions, with_output_names,
+    FilterBounds, FloatOrder, GroupingSets, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets,
+    NestedExtremes, NestedLimits, NestedOrder, NullLists, OctetLength, PeerFrames, PlainPlaces, PropertyBarriers,
+    RunningExtremes, SharingPlanner, SortedOffsets, StandardCasts, Unnesting, age_function, at_time_zone_function,
+    checked_sum, map_extract_function, merge_join_columns, mode_function, null_safe_rules, typed_as_function,
+    uuid_function, whole_number_functions, with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::transaction::run_transaction_statement;
@@ -634,6 +634,7 @@ fn physical_rules(memory_budget_bytes: Option<usize>) -> Vec<Arc<dyn PhysicalOpt
     rules.push(Arc::new(VerifiedOrder));
     rules.insert(0, Arc::new(SortedOffsets));
     rules.insert(0, Arc::new(PropertyBarriers));
+    rules.insert(0, Arc::new(GroupingSets));
     rules
 }
 

@@ -30,7 +30,7 @@ use super::hot_rows::HotRows;
 use super::scan::FileRefusal;
 use super::write_part::{WritePartNode, WriteRefusal, WriteRule};
 use crate::memory::{plain_sort, sort_of_views};
-use crate::rewrite::{barrier_columns, with_barrier};
+use crate::rewrite::{barrier_columns, grouping_sets, with_barrier, with_grouping_sets};
 use crate::scan::{FieldProjection, LathSource};
 use crate::session::Session;
 use crate::write::WritePartExec;
@@ -216,6 +216,9 @@ impl PhysicalExtensionCodec for PlanCodec {
                 let rows = HotRows::from_bytes(&hot.rows, schema(hot.schema.as_ref())?, partitions)?;
                 Ok(DataSourceExec::from_data_source(rows))
             }
+            (Some(Node::GroupingSets(node)), [input]) => {
+                with_grouping_sets(Arc::clone(input), node.sets.into_iter().map(|set| set.is_null).collect())
+            }
             (Some(Node::PlainSort(sort)), [input]) => Self::sort(sort, input, &context, converter),
             (Some(Node::WritePart(part)), [input]) => match &self.writing {
                 Some(rule) => part.plan(input, rule, &self.runtime),
@@ -244,6 +247,9 @@ impl PhysicalExtensionCodec for PlanCodec {
             let number = |index: usize| u64::try_from(index).unwrap_or(u64::MAX);
             let (all, columns) = (columns.is_none(), columns.unwrap_or_default());
             Node::Barrier(BarrierNode { all, start: number(columns.start), end: number(columns.end) })
+        } else if let Some(sets) = grouping_sets(&plan) {
+            let sets = sets.iter().map(|set| GroupingSetNode { is_null: set.clone() });
+            Node::GroupingSets(GroupingSetsNode { sets: sets.collect() })
         } else if let Some(sort) = sort_of_views(&plan) {
             Node::PlainSort(self.sort_node(sort, converter)?)
         } else if let Some(part) = plan.downcast_ref::<WritePartExec>() {
@@ -292,7 +298,7 @@ impl fmt::Debug for PlanCodec {
 /// A node of a plan that DataFusion does not write.
 #[derive(Clone, PartialEq, Message)]
 struct PlanNode {
-    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5")]
+    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5, 6")]
     node: Option<Node>,
 }
 
@@ -308,6 +314,8 @@ enum Node {
     HotRows(HotRowsNode),
     #[prost(message, tag = "5")]
     WritePart(WritePartNode),
+    #[prost(message, tag = "6")]
+    GroupingSets(GroupingSetsNode),
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -378,6 +386,18 @@ struct BarrierNode {
     start: u64,
     #[prost(uint64, tag = "3")]
     end: u64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct GroupingSetsNode {
+    #[prost(message, repeated, tag = "1")]
+    sets: Vec<GroupingSetNode>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct GroupingSetNode {
+    #[prost(bool, repeated, tag = "1")]
+    is_null: Vec<bool>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -24,7 +24,7 @@ use super::codec::PlanCodec;
 use super::hot_rows::HotRows;
 use super::scan::RemoteScan;
 use crate::memory::sort_of_views;
-use crate::rewrite::barrier_columns;
+use crate::rewrite::{barrier_columns, grouping_sets};
 use crate::write::WritePartExec;
 
 /// Whether another process can run an operator, apart from its inputs.
@@ -60,6 +60,7 @@ fn is_known(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || plan.is::<UnionExec>()
         || plan.is::<UnnestExec>()
         || barrier_columns(plan).is_some()
+        || grouping_sets(plan).is_some()
         || sort_of_views(plan).is_some()
         || plan.is::<WritePartExec>()
         || RemoteScan::of(plan).is_some()

@@ -74,11 +74,14 @@ mod using_joins;
 mod values;
 
 pub(crate) use aggregates::DistinctLists;
+pub(crate) use aggregates::GroupingSets;
 pub(crate) use aggregates::NestedExtremes;
 pub(crate) use aggregates::PeerFrames;
 pub(crate) use aggregates::RunningExtremes;
 pub(crate) use aggregates::SortedOffsets;
 pub(crate) use aggregates::mode_function;
+#[cfg(feature = "remote")]
+pub(crate) use aggregates::{grouping_sets, with_grouping_sets};
 pub(crate) use filter_bounds::FilterBounds;
 pub(crate) use float_order::{CANONICAL_FLOAT, FloatOrder};
 pub(crate) use guards::{BooleanCases, Guards};

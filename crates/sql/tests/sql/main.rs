@@ -8,6 +8,7 @@ mod database;
 mod definitions;
 mod dynamic;
 mod foreign;
+mod grouping_sets;
 mod isolation;
 mod join_order;
 mod lakes;

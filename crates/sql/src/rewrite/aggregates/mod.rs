@@ -3,6 +3,7 @@
 pub(crate) mod empty_frames;
 mod extremes;
 mod frames;
+mod grouping_sets;
 mod list_aggregates;
 mod mode;
 mod offsets;
@@ -13,10 +14,15 @@ pub(crate) mod windows;
 
 pub(crate) use self::extremes::NestedExtremes;
 pub(crate) use self::frames::PeerFrames;
+pub(crate) use self::grouping_sets::GroupingSets;
 pub(crate) use self::list_aggregates::DistinctLists;
 pub(crate) use self::mode::mode_function;
 pub(crate) use self::offsets::SortedOffsets;
 pub(crate) use self::running_extremes::RunningExtremes;
 pub(crate) use self::selected::nulls_beside_selected;
 #[cfg(feature = "remote")]
-pub(crate) use self::{extremes::nested_extremes, list_aggregates::ordered_list_function};
+pub(crate) use self::{
+    extremes::nested_extremes,
+    grouping_sets::{grouping_sets, with_grouping_sets},
+    list_aggregates::ordered_list_function,
+};
