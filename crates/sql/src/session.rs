@@ -318,7 +318,7 @@ impl Session {
                 let returning = take_returning(&mut statement)?;
                 adapt_assignments(&mut statement)?;
                 adapt_computed(&mut statement, &self.tables)?;
-                let on_conflict = adapt_conflict(&mut statement, &self.tables)?;
+                let on_conflict = adapt_conflict(&self.context.state(), &mut statement, &self.tables)?;
                 adapt_row_target(&mut statement, &self.tables)?;
                 let is_temporary = take_temporary(&mut statement);
                 let state = self.context.state();
