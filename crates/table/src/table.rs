@@ -442,7 +442,8 @@ impl Table {
 }
 
 fn existing(folder: &Path) -> Result<PathBuf> {
-    if !store_path(folder).is_file() {
+    let path = store_path(folder);
+    if !path.is_file() || store_file::is_half_created(&path)? {
         return Err(Error::NoTable { folder: folder.to_owned() });
     }
     fs::canonicalize(folder).map_err(Error::io("open", folder))
