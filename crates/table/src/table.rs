@@ -152,6 +152,11 @@ impl Table {
         &self.engine.folder
     }
 
+    /// Whether the table is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.engine.store.is_encrypted()
+    }
+
     /// The folder in which the table's files have their names; the URL if they are [in a bucket](TableOptions::cold_files).
     pub fn location(&self) -> &Path {
         self.engine.files.folder().location()
