@@ -32,6 +32,9 @@ mod binding {
 /// Before the names of the arguments that stand for `t AT (…)`.
 pub(crate) const AT_PREFIX: &str = "at ";
 
+/// Before the text of an expression that stands in the place of a column's name.
+pub(crate) const EXPRESSION_PREFIX: &str = "\u{1f}expression ";
+
 /// The dialect of Lath's statements.
 #[derive(Debug)]
 pub(crate) struct LathDialect;

@@ -144,7 +144,9 @@ impl From<DataFusionError> for Error {
             | DataFusionError::NotImplemented(_)
             | DataFusionError::Configuration(_)) => Self::Statement(text(&error)),
             error @ DataFusionError::ResourcesExhausted(_) => Self::Resources(text(&error)),
-            error @ (DataFusionError::ArrowError(..) | DataFusionError::Execution(_)) => Self::Rows(text(&error)),
+            error @ (DataFusionError::ArrowError(..) | DataFusionError::Execution(_)) => {
+                Self::Rows(in_plain_words(text(&error)))
+            }
             other => Self::Internal(text(&other)),
         }
     }
@@ -161,8 +163,20 @@ impl Error {
                 Some(error) => Self::File(Box::new(error)),
                 None => Self::Rows(inner.to_string()),
             },
-            other => Self::Rows(other.message().into_owned()),
+            other => Self::Rows(in_plain_words(other.message().into_owned())),
         }
+    }
+}
+
+/// The message of Arrow for a time that nanoseconds cannot represent, with what to do.
+fn in_plain_words(message: String) -> String {
+    let time = message.split_once("Overflow converting ").and_then(|(_, rest)| rest.split_once(" to Nanosecond"));
+    match time {
+        Some((time, _)) => format!(
+            "{time} is no TIMESTAMP, which has nanoseconds and is from 1677-09-21 to 2262-04-11; write TIMESTAMP(6), for a column or before a literal, which has \
+             microseconds and reaches to the year 294247"
+        ),
+        None => message,
     }
 }
 

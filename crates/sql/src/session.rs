@@ -54,9 +54,9 @@ use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
     FilterBounds, FloatOrder, GroupingSets, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets,
     NestedExtremes, NestedLimits, NestedOrder, NullLists, OctetLength, PeerFrames, PlainPlaces, PropertyBarriers,
-    RunningExtremes, SharingPlanner, SortedOffsets, StandardCasts, Unnesting, age_function, at_time_zone_function,
-    checked_sum, map_extract_function, merge_join_columns, mode_function, null_safe_rules, typed_as_function,
-    uuid_function, whole_number_functions, with_output_names,
+    RunningExtremes, SharingPlanner, SortedOffsets, StandardCasts, Unnesting, VariantCasts, age_function,
+    at_time_zone_function, checked_sum, map_extract_function, merge_join_columns, mode_function, null_safe_rules,
+    typed_as_function, uuid_function, whole_number_functions, with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::transaction::run_transaction_statement;
@@ -318,7 +318,7 @@ impl Session {
                 let returning = take_returning(&mut statement)?;
                 adapt_assignments(&mut statement)?;
                 adapt_computed(&mut statement, &self.tables)?;
-                let on_conflict = adapt_conflict(&mut statement, &self.tables)?;
+                let on_conflict = adapt_conflict(&self.context.state(), &mut statement, &self.tables)?;
                 adapt_row_target(&mut statement, &self.tables)?;
                 let is_temporary = take_temporary(&mut statement);
                 let state = self.context.state();
@@ -581,6 +581,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(PeerFrames));
     rules.insert(0, Arc::new(IntervalWindows::new()));
+    rules.insert(0, Arc::new(VariantCasts));
     rules.insert(0, Arc::new(CommonTypes));
     rules.insert(0, Arc::new(PlainPlaces));
     rules.insert(0, Arc::new(Unnesting));

@@ -75,7 +75,7 @@ pub use records::{RecordError, RecordReader, RecordWriter};
 pub use repair::{RepairReport, repair, repair_with, repair_with_key};
 pub use snapshot::Snapshot;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-pub use storage::{DEFAULT_CAPACITY_BYTES, EncryptionKey, FileStorage, is_encrypted};
+pub use storage::{DEFAULT_CAPACITY_BYTES, EncryptionKey, FileStorage, is_encrypted, is_unfinished};
 pub use storage::{Data, Lengths, LogFile, MAX_PROCESSES, MemoryStorage, SharedMemory, Storage};
 #[cfg(any(test, feature = "simulation"))]
 pub use storage::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};

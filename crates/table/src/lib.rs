@@ -80,7 +80,7 @@ pub use row::GENERATED_KEY;
 pub use row::TimeToLive;
 pub use row::conform_batch;
 pub use row::key::{Key, KeyColumns, KeyValue, Keys};
-pub use sequence::SequenceOptions;
+pub use sequence::{SequenceChanges, SequenceOptions};
 pub use table::Table;
 pub use write::{MergeCounts, MergeWhen, WhenMatched, WhenNotMatched};
 pub use write::{Transaction, UpdateCounts};

@@ -152,6 +152,11 @@ impl Table {
         &self.engine.folder
     }
 
+    /// Whether the table is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.engine.store.is_encrypted()
+    }
+
     /// The folder in which the table's files have their names; the URL if they are [in a bucket](TableOptions::cold_files).
     pub fn location(&self) -> &Path {
         self.engine.files.folder().location()
@@ -442,7 +447,8 @@ impl Table {
 }
 
 fn existing(folder: &Path) -> Result<PathBuf> {
-    if !store_path(folder).is_file() {
+    let path = store_path(folder);
+    if !path.is_file() || store_file::is_half_created(&path)? {
         return Err(Error::NoTable { folder: folder.to_owned() });
     }
     fs::canonicalize(folder).map_err(Error::io("open", folder))

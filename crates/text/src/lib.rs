@@ -36,5 +36,6 @@ pub use format::{Compression, TextFormat};
 pub use options::TextOptions;
 pub use origin::{InferRows, Origin};
 pub use write::{
-    CellFormatter, CsvWriteOptions, TextWriteOptions, TextWriter, UTC, encoder_options, in_utc, is_uuid, json_writer,
+    CellFormatter, CsvWriteOptions, TextWriteOptions, TextWriter, UTC, encoder_options, in_utc, is_uuid, is_variant,
+    json_writer, variant_texts,
 };

@@ -15,10 +15,10 @@ pub(crate) enum Kv {
     Get(GetArgs),
     /// Store a value under a key
     #[command(
-        after_help = "Creates the store and the tree if they do not exist.\n\nExamples:\n  lath kv put colours.lath sky blue\n  lath kv put index.lath 00ff 2a --keys hex --values hex --tree ids"
+        after_help = "Creates the store and the tree if they do not exist.\n\nExamples:\n  lath kv put colours.lath sky blue\n  lath kv put index.lath 00ff 2a --keys hex --values hex --tree ids\n  lath kv put buildings.lath street 'Dorset Street' --tree buildings --path office"
     )]
     Put(PutArgs),
-    /// Remove keys, or all keys of a range
+    /// Remove keys, or all keys of a range, with the trees that are nested there
     #[command(
         after_help = "Exits 1 if a key is missing; the others are removed. With --prefix, --from or --to, prints how many keys were removed, and exits 1 if there was none. A range of any length takes milliseconds.\n\nExamples:\n  lath kv del colours.lath sky\n  lath kv del colours.lath --prefix s\n  lath kv del colours.lath --from a --to n"
     )]
@@ -32,7 +32,9 @@ pub(crate) enum Kv {
     #[command(after_help = "Example:\n  lath kv count colours.lath --from a --to n")]
     Count(KvCountArgs),
     /// List the trees of a store and their number of keys
-    #[command(after_help = "Example:\n  lath kv trees colours.lath --format jsonl")]
+    #[command(
+        after_help = "Examples:\n  lath kv trees colours.lath --format jsonl\n  lath kv trees buildings.lath --tree buildings --path office"
+    )]
     Trees(TreesArgs),
     /// Put the entries of CSV or JSON lines files into a tree
     #[command(after_help = LOAD_HELP)]
@@ -103,6 +105,9 @@ pub(crate) struct TreeArgs {
     /// Name of the tree
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub(crate) tree: String,
+    /// Key of a tree that is nested in it; again for a tree within that one
+    #[arg(long, value_name = "KEY")]
+    pub(crate) path: Vec<String>,
     /// Text form of keys
     #[arg(long, value_name = "FORM", default_value = "text")]
     pub(crate) keys: BytesFormat,
@@ -209,6 +214,15 @@ pub(crate) struct KvCountArgs {
 pub(crate) struct TreesArgs {
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+    /// List the trees that are nested in the tree with this name, by their keys
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tree: Option<String>,
+    /// Key of a tree that is nested in it; again for a tree within that one
+    #[arg(long, value_name = "KEY", requires = "tree")]
+    pub(crate) path: Vec<String>,
+    /// Text form of keys
+    #[arg(long, value_name = "FORM", default_value = "text", requires = "tree")]
+    pub(crate) keys: BytesFormat,
     /// Output format [default: a table on a terminal, else JSON lines]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<EntryFormat>,

@@ -152,3 +152,76 @@ fn tables_in_folders_are_encrypted_by_sql_and_read_by_it() {
     let failed = without(&["table", "count", &database]);
     assert!(failed.code == 2 && failed.stderr.contains("its key was not given"), "{}", failed.stderr);
 }
+
+#[test]
+fn a_refused_attempt_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let [store, table, rows, text] = ["store", "table", "rows.csv", "text"].map(|name| path_in(&folder, name));
+    std::fs::write(&rows, "id\n1\n").unwrap();
+    std::fs::write(&text, "no store").unwrap();
+    assert_eq!(with_key(&["kv", "put", &store, "a", "b"]).code, 0);
+    assert_eq!(with_key(&["table", "create", &table, "--key", "id", &rows]).code, 0);
+    let names = |folder: &Path| {
+        let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    for path in ["store-lock", "table/_table.lath-lock"] {
+        let _ = std::fs::remove_file(folder.path().join(path));
+    }
+    let all = || (names(folder.path()), names(Path::new(&table)));
+    let before = all();
+    let absent = path_in(&folder, "absent");
+    for args in [
+        &["kv", "put", &store, "a", "c"][..],
+        &["kv", "get", &store, "a"],
+        &["table", "upsert", &table, &rows],
+        &["table", "count", &table],
+        &["kv", "get", &absent, "a"],
+        &["kv", "stats", &absent],
+        &["kv", "get", &text, "a"],
+    ] {
+        assert!(without(args).code >= 2, "{args:?}");
+        assert_eq!(all(), before, "{args:?}");
+    }
+}
+
+#[test]
+fn statistics_say_whether_a_store_is_encrypted() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = path_in(&folder, "rows.csv");
+    std::fs::write(&rows, "id\n1\n").unwrap();
+    for (kind, run, expected) in [("secret", with_key as fn(&[&str]) -> Run, true), ("open", without, false)] {
+        let [store, table] = ["store", "table"].map(|name| path_in(&folder, &format!("{kind}-{name}")));
+        assert_eq!(run(&["kv", "put", &store, "a", "b"]).code, 0);
+        assert_eq!(run(&["table", "create", &table, "--key", "id", &rows]).code, 0);
+        let line = format!("encrypted             {}\n", if expected { "yes" } else { "no" });
+        for args in [&["kv", "stats", &store][..], &["table", "stats", &table]] {
+            assert!(run(args).text(0).contains(&line), "{args:?}");
+        }
+        let json: serde_json::Value = serde_json::from_str(run(&["table", "stats", &table, "--json"]).text(0)).unwrap();
+        assert_eq!(json["encrypted"], expected);
+    }
+}
+
+#[test]
+fn encrypted_tables_are_followed_with_the_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let [table, copy, rows, more] = ["table", "copy", "rows.csv", "more.csv"].map(|name| path_in(&folder, name));
+    std::fs::write(&rows, "id,name\n1,hush hush\n").unwrap();
+    std::fs::write(&more, "id,name\n2,very hush\n").unwrap();
+    assert_eq!(with_key(&["table", "create", &table, "--key", "id", &rows]).code, 0);
+    let follow = ["table", "follow", &table, &copy, "--once"];
+    let refused = without(&follow);
+    assert!(refused.code == 2 && refused.stderr.contains("LATH_KEY"), "{}", refused.stderr);
+    assert_eq!(with_key(&follow).code, 0);
+    assert_eq!(with_key(&["table", "upsert", &table, &more]).code, 0);
+    let followed = with_key(&follow);
+    assert!(followed.code == 0 && followed.stderr.contains("after 1 commit"), "{}", followed.stderr);
+    assert_nothing_is_plain(Path::new(&copy), "hush");
+    assert_eq!(without(&["table", "count", &copy]).code, 2);
+    assert_eq!(with("LATH_KEY", OTHER_KEY, &["table", "count", &copy]).code, 2);
+    assert!(with_key(&["table", "scan", &copy, "--format", "csv"]).text(0).contains("1,hush hush\n2,very hush\n"));
+    assert_eq!(with_key(&["table", "follow", "--promote", &copy]).code, 0);
+    assert_eq!(with_key(&["table", "delete", &copy, "1"]).code, 0);
+    assert_eq!(with_key(&["table", "count", &copy]).text(0), "1\n");
+}

@@ -497,6 +497,7 @@ fn tables_are_created_with_columns_in_sql() {
     assert!(!fs::exists(&new).unwrap());
     for (arguments, message) in [
         (vec!["--columns", "id NOTYPE", "--key", "id"], "NOTYPE"),
+        (vec!["--columns", "id BIGINT); SELECT (1", "--key", "id"], "--columns takes columns and types"),
         (vec!["--columns", "id BIGINT", "--key", "number"], "number"),
         (vec!["--columns", "id BIGINT"], "PRIMARY KEY"),
         (vec!["--columns", "id BIGINT", "--key", "id", "--cold", "s3://b/x"], "--table"),

@@ -453,3 +453,45 @@ fn file_that_may_not_become_longer_is_an_error() {
     assert_eq!(lath(["kv", "get", &store, "first"]).text(0), "value\n");
     assert_eq!(lath(["kv", "check", &store]).code, 0);
 }
+
+#[test]
+fn nested_trees_are_made_read_listed_and_removed_by_their_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = path_in(&folder, "store");
+    let office = ["--tree", "buildings", "--path", "office"];
+    let rooms = ["--tree", "buildings", "--path", "office", "--path", "rooms"];
+    let kv = |command: &str, rest: &[&str], place: &[&str]| lath([&["kv", command, &store], rest, place].concat());
+    assert_eq!(kv("put", &["street", "Dorset Street"], &office).text(0), "");
+    assert_eq!(kv("put", &["1", "drawing room"], &rooms).text(0), "");
+    let lines = b"{\"key\":\"2\",\"value\":\"study\"}\n{\"key\":\"3\",\"value\":\"hall\"}\n";
+    let load = [&["kv", "load", &store, "-", "--format", "jsonl"], &rooms[..]].concat();
+    assert_eq!(lath_with_input(&load, lines).code, 0);
+    assert_eq!(kv("put", &["address", "none"], &["--tree", "buildings"]).text(0), "");
+
+    assert_eq!(kv("get", &["1", "3"], &rooms).text(0), "drawing room\nhall\n");
+    assert_eq!(kv("count", &[], &rooms).text(0), "3\n");
+    assert_eq!(kv("scan", &["--from", "2", "--format", "csv"], &rooms).text(0), "key,value\n2,study\n3,hall\n");
+    assert_eq!(kv("dump", &["--format", "csv"], &rooms).text(0), "key,value\n1,drawing room\n2,study\n3,hall\n");
+    let hex = ["--tree", "buildings", "--path", "6f6666696365", "--keys", "hex"];
+    assert_eq!(kv("get", &["737472656574"], &hex).text(0), "Dorset Street\n");
+    let listed = kv("trees", &["--format", "csv"], &["--tree", "buildings"]);
+    assert_eq!(listed.text(0), "tree,keys\noffice,2\n");
+    assert_eq!(kv("trees", &["--format", "csv"], &office).text(0), "tree,keys\nrooms,3\n");
+    assert_eq!(kv("trees", &["--format", "csv"], &rooms).text(1), "tree,keys\n");
+
+    for (run, words) in [
+        (kv("get", &["office"], &["--tree", "buildings"]), "--path KEY reads that tree"),
+        (kv("get", &["x"], &["--tree", "buildings", "--path", "address"]), "has a value, and no nested tree"),
+        (kv("get", &["x"], &["--tree", "buildings", "--path", "shed"]), "there is no tree buildings/shed"),
+        (kv("trees", &[], &["--path", "office"]), "--tree"),
+    ] {
+        assert!(run.code == 2 && run.stderr.contains(words), "{} {}", run.code, run.stderr);
+    }
+
+    assert_eq!(kv("del", &["2"], &rooms).text(0), "");
+    assert_eq!(kv("del", &["--from", "3"], &rooms).text(0), "1\n");
+    assert_eq!(kv("scan", &["--format", "csv"], &rooms).text(0), "key,value\n1,drawing room\n");
+    assert_eq!(kv("del", &["office"], &["--tree", "buildings"]).text(0), "");
+    assert_eq!(kv("scan", &["--format", "csv"], &["--tree", "buildings"]).text(0), "key,value\naddress,none\n");
+    assert!(lath(["kv", "check", &store]).text(0).contains("intact: 1 key"));
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
-use datafusion::common::{Column, DFSchemaRef, Result, TableReference, not_impl_err, plan_err};
+use datafusion::common::{Column, DFSchema, DFSchemaRef, Result, TableReference, not_impl_err, plan_err};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
@@ -100,6 +100,26 @@ pub(crate) fn insert_into(table: KeyedTable, query: LogicalPlan) -> Result<Logic
     change_plan(table, name, Change::Insert, query, None)
 }
 
+/// Lets VALUES have nulls in columns without nulls: the table refuses them by the names of its columns, and DataFusion by `column1`.
+fn with_nullable_values(plan: LogicalPlan) -> Result<LogicalPlan> {
+    Ok(match plan {
+        LogicalPlan::Values(mut values) => {
+            let fields = values
+                .schema
+                .iter()
+                .map(|(qualifier, field)| (qualifier.cloned(), Arc::new(field.as_ref().clone().with_nullable(true))));
+            let schema = DFSchema::new_with_metadata(fields.collect(), values.schema.metadata().clone())?;
+            values.schema = Arc::new(schema);
+            LogicalPlan::Values(values)
+        }
+        LogicalPlan::Projection(projection) => {
+            let input = with_nullable_values(Arc::unwrap_or_clone(projection.input))?;
+            LogicalPlan::Projection(Projection::try_new(projection.expr, Arc::new(input))?)
+        }
+        other => other,
+    })
+}
+
 fn plan_statement(
     state: &SessionState,
     table: KeyedTable,
@@ -114,7 +134,7 @@ fn plan_statement(
         check_without_key(&table, &statement, on_conflict)?;
     }
     let DmlStatement { table_name, target, op, input, .. } = statement;
-    let input = Arc::unwrap_or_clone(input);
+    let input = with_nullable_values(Arc::unwrap_or_clone(input))?;
     let (change, query) = match op {
         WriteOp::Insert(InsertOp::Append) => match on_conflict {
             OnConflict::Refuse => (Change::Insert, input),

@@ -42,10 +42,15 @@ impl SequenceValues {
         let Some(database) = &self.database else {
             return plan_err!("sequences need a database; open the session with one: lath sql --database FOLDER");
         };
-        if self.transaction.open().is_some_and(|open| open.is_read_only()) {
+        let open = self.transaction.open();
+        if open.as_ref().is_some_and(|open| open.is_read_only()) {
             return plan_err!("nextval changes a sequence, and the transaction is read-only; ROLLBACK ends it");
         }
-        let numbers = database()?.next_numbers(name, count).map_err(table_error)?;
+        let created = open.map(|open| open.sequences().next_numbers(name, count)).transpose().map_err(table_error)?;
+        let numbers = match created.flatten() {
+            Some(numbers) => numbers,
+            None => database()?.next_numbers(name, count).map_err(table_error)?,
+        };
         if let Some(&last) = numbers.last() {
             self.last.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), last);
         }
@@ -57,13 +62,21 @@ impl SequenceValues {
         let Some(database) = &self.database else {
             return plan_err!("sequences need a database; open the session with one: lath sql --database FOLDER");
         };
-        if self.transaction.open().is_some_and(|open| open.is_read_only()) {
+        let open = self.transaction.open();
+        if open.as_ref().is_some_and(|open| open.is_read_only()) {
             return plan_err!("setval changes a sequence, and the transaction is read-only; ROLLBACK ends it");
         }
-        let database = database()?;
-        match is_given {
-            true => database.set_last_number(name, number).map_err(table_error)?,
-            false => return database.restart_sequence(name, number).map_err(table_error),
+        let created = open.map(|open| open.sequences().set(name, number, is_given)).transpose().map_err(table_error)?;
+        if created != Some(true) {
+            let database = database()?;
+            let set = match is_given {
+                true => database.set_last_number(name, number),
+                false => database.restart_sequence(name, number),
+            };
+            set.map_err(table_error)?;
+        }
+        if !is_given {
+            return Ok(());
         }
         self.last.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), number);
         Ok(())

@@ -11,7 +11,6 @@ use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption};
 
 use super::Definitions;
 use crate::computed::{calls_sequence, named_sequences};
-use crate::error::table_error;
 
 /// The text of a column's default.
 pub(super) fn default_text(def: &ColumnDef) -> Option<String> {
@@ -25,7 +24,7 @@ impl Definitions<'_> {
     /// Checks a default of a new table's column, whose value a sequence may give.
     pub(super) async fn check_default(&self, expr: Expr, field: &Field) -> Result<()> {
         for name in named_sequences(&expr)? {
-            if !self.database()?.sequences().map_err(table_error)?.iter().any(|(other, _)| *other == name) {
+            if !self.tables.transaction().sequences(&self.database()?)?.contains_key(&name) {
                 return plan_err!(
                     "the default of column {:?} names the sequence {name:?}, which does not exist; CREATE SEQUENCE makes it",
                     field.name()

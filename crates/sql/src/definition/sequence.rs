@@ -90,11 +90,13 @@ impl Definitions<'_> {
             },
         };
         let (name, options) = (sequence_name(name)?, sequence_options(options, range)?);
-        table_work(move || match if_not_exists && database.sequences()?.contains_key(&name) {
-            true => Ok(()),
-            false => database.create_sequence(&name, &options),
-        })
-        .await
+        if if_not_exists && self.tables.transaction().sequences(&database)?.contains_key(&name) {
+            return Ok(());
+        }
+        if self.tables.transaction().open().is_some() {
+            return self.change_database(move |transaction| transaction.create_sequence(&name, &options)).await;
+        }
+        table_work(move || database.create_sequence(&name, &options)).await
     }
 
     pub(super) async fn drop_sequence(&self, names: &[ObjectName], if_exists: bool) -> Result<()> {
@@ -110,7 +112,11 @@ impl Definitions<'_> {
                 }
             }
             let dropped = name.clone();
-            if !table_work(move || database.drop_sequence(&dropped)).await? && !if_exists {
+            let was_there = match self.tables.transaction().open() {
+                Some(_) => self.change_database(move |transaction| transaction.drop_sequence(&dropped)).await?,
+                None => table_work(move || database.drop_sequence(&dropped)).await?,
+            };
+            if !was_there && !if_exists {
                 return plan_err!("there is no sequence {name:?}");
             }
         }

@@ -4,6 +4,7 @@
 mod alter_sequence;
 mod at;
 mod by_name;
+mod conflict_target;
 mod copy_from;
 mod sequence_options;
 mod time_to_live;
@@ -37,7 +38,9 @@ const ALL_TABLES: &str = "SELECT * FROM information_schema.tables";
 /// Parses statements separated by `;`.
 pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
     let tokens = Tokenizer::new(&LathDialect, text).tokenize_with_location().map_err(ParserError::from)?;
-    let tokens = sequence_options::in_order(by_name::with_names(at::with_states(time_to_live::with_options(tokens))));
+    let tokens = sequence_options::in_order(by_name::with_names(at::with_states(time_to_live::with_options(
+        conflict_target::with_expressions(tokens),
+    ))));
     let mut parser = DFParserBuilder::new(tokens).with_dialect(&LathDialect).build()?;
     let mut statements = VecDeque::new();
     loop {

@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
+use lath_text::{is_variant, variant_texts};
 
 use super::path::Path;
 use super::value::{JsonValue, Kind};
@@ -56,6 +57,11 @@ enum Answer {
 /// The functions of a session.
 pub(crate) fn json_functions() -> impl Iterator<Item = ScalarUDF> {
     FUNCTIONS.into_iter().map(|function| ScalarUDF::from(JsonFunction::new(function)))
+}
+
+/// `json_extract_string`.
+pub(crate) fn text_function() -> ScalarUDF {
+    ScalarUDF::from(JsonFunction::new(FUNCTIONS[1]))
 }
 
 /// Plans `->` and `->>`.
@@ -143,6 +149,7 @@ impl ScalarUDFImpl for JsonFunction {
                 other if place == 1 => {
                     return plan_err!("{}: a path is a text or an integer, and not {other}", self.name);
                 }
+                variant if is_variant(variant) => variant.clone(),
                 other => {
                     return plan_err!(
                         "{}: JSON is text, and this is {other}; fields of structs are read by a point: s.field",
@@ -158,7 +165,10 @@ impl ScalarUDFImpl for JsonFunction {
         let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         let rows = if is_scalar { 1 } else { args.number_rows };
         let Some(values) = args.args.first() else { return exec_err!("{} takes JSON", self.name) };
-        let values = values.to_array(rows)?;
+        let mut values = values.to_array(rows)?;
+        if let Some(variants) = values.as_struct_opt() {
+            values = Arc::new(variant_texts(variants)?);
+        }
         let paths = args.args.get(1).map(|paths| Paths::new(paths, rows)).transpose()?;
         let mut answers = Answers::new(self.answer, rows);
         for (row, text) in values.as_string::<i32>().iter().enumerate() {

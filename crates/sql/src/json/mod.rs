@@ -10,4 +10,4 @@ mod functions;
 mod path;
 mod value;
 
-pub(crate) use self::functions::{JSON, JsonOperators, json_functions};
+pub(crate) use self::functions::{JSON, JsonOperators, json_functions, text_function};

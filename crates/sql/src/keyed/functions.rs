@@ -144,7 +144,7 @@ impl TableFunctions {
         let Some(database) = self.tables.database()? else {
             return plan_err!("the session has no database, and so no sequences");
         };
-        let sequences = database.sequences().map_err(table_error)?;
+        let sequences = self.tables.transaction().sequences(&database)?;
         let row = |(name, options): (String, SequenceOptions)| {
             let SequenceOptions { start, increment, min, max, cycle } = options;
             let numbers = [start, increment, min, max].map(|number| Some(number.to_string()));

@@ -50,6 +50,7 @@
 //! | `selected` | the rows that FILTER selects, for the aggregate functions here |
 //! | `types` | type names of DuckDB and PostgreSQL; `VARCHAR(n)` in casts |
 //! | `uuid` | UUIDs from text |
+//! | `variants` | casts of Variant values |
 //! | `windows` | windows that refine named ones, `bool_and` and `bool_or` over frames, `GROUP BY … WITH ROLLUP` |
 //! | `subquery` | subqueries that DataFusion evaluates wrongly or not at all become joins |
 
@@ -107,6 +108,7 @@ pub(crate) use values::NestedOrder;
 pub(crate) use values::NullLists;
 pub(crate) use values::OctetLength;
 pub(crate) use values::StandardCasts;
+pub(crate) use values::VariantCasts;
 pub(crate) use values::typed_as_function;
 pub(crate) use values::uuid_function;
 pub(crate) use values::{MapAccess, map_extract_function};

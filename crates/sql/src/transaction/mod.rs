@@ -102,10 +102,11 @@ fn check(statement: &Statement, current: &CurrentTransaction) -> Result<bool> {
             SqlStatement::CreateSchema { .. } => Some("CREATE SCHEMA"),
             SqlStatement::CreateTable(create) if create.temporary => Some("CREATE TEMPORARY TABLE"),
             SqlStatement::CreateView(create) if create.temporary => Some("CREATE TEMPORARY VIEW"),
-            SqlStatement::CreateSequence { .. } => Some("CREATE SEQUENCE"),
             SqlStatement::CreateFunction(_) => Some("CREATE FUNCTION"),
-            SqlStatement::Drop { object_type: ObjectType::Table | ObjectType::View | ObjectType::Index, .. } => None,
-            SqlStatement::Drop { object_type: ObjectType::Sequence, .. } => Some("DROP SEQUENCE"),
+            SqlStatement::Drop {
+                object_type: ObjectType::Table | ObjectType::View | ObjectType::Index | ObjectType::Sequence,
+                ..
+            } => None,
             SqlStatement::Drop { .. } => Some("DROP"),
             SqlStatement::DropFunction(_) => Some("DROP FUNCTION"),
             SqlStatement::Call(function) if is_alter_sequence(function) => Some("ALTER SEQUENCE"),

@@ -1,12 +1,15 @@
 //! The open transaction of a session.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use datafusion::common::{Result, exec_err, plan_err};
-use lath_table::{Database, DatabaseSavepoint, DatabaseSnapshot, DatabaseTransaction, Transaction};
+use lath_table::{
+    Database, DatabaseSavepoint, DatabaseSnapshot, DatabaseTransaction, SequenceChanges, SequenceOptions, Transaction,
+};
 
 use crate::error::table_error;
 
@@ -28,6 +31,8 @@ pub(crate) struct OpenTransaction {
     /// The time of `now()` in all of its statements.
     begun: SystemTime,
     at_end: Mutex<AtEnd>,
+    /// The sequences that it has created and dropped. Statements use them while they change rows.
+    sequences: SequenceChanges,
 }
 
 /// Work that follows the end of a transaction, whether it was committed or not.
@@ -84,6 +89,15 @@ impl CurrentTransaction {
         self.open().map(|open| lock(&open.view).clone())
     }
 
+    /// The sequences of the session's database, with the changes of the open transaction.
+    pub(crate) fn sequences(&self, database: &Database) -> Result<BTreeMap<String, SequenceOptions>> {
+        let sequences = database.sequences().map_err(table_error)?;
+        Ok(match self.open() {
+            Some(open) => open.sequences.apply_to(sequences),
+            None => sequences,
+        })
+    }
+
     /// Opens a transaction, unless the statement was stopped meanwhile. Waits this long for another transaction of the database to end.
     pub(super) fn begin(
         &self,
@@ -96,12 +110,13 @@ impl CurrentTransaction {
             return already_open();
         }
         let begun = SystemTime::now();
-        let (view, changes) = if is_read_only {
-            (database.snapshot().map_err(table_error)?, None)
+        let (view, changes, sequences) = if is_read_only {
+            (database.snapshot().map_err(table_error)?, None, SequenceChanges::default())
         } else {
             let mut transaction = database.begin_within(wait).map_err(table_error)?;
             let view = transaction.snapshot().map_err(table_error)?;
-            (view, Some(Mutex::new(Changes { transaction: Some(transaction), savepoints: Vec::new() })))
+            let sequences = transaction.sequence_changes();
+            (view, Some(Mutex::new(Changes { transaction: Some(transaction), savepoints: Vec::new() })), sequences)
         };
         let mut open = self.lock();
         if open.is_some() {
@@ -109,7 +124,7 @@ impl CurrentTransaction {
         }
         if is_wanted() {
             let (view, at_end) = (Mutex::new(View::new(view)), Mutex::default());
-            *open = Some(Arc::new(OpenTransaction { changes, view, begun, at_end }));
+            *open = Some(Arc::new(OpenTransaction { changes, view, begun, at_end, sequences }));
         }
         Ok(())
     }
@@ -192,6 +207,10 @@ impl OpenTransaction {
     /// The time at which it began.
     pub(crate) fn begun(&self) -> SystemTime {
         self.begun
+    }
+
+    pub(crate) fn sequences(&self) -> &SequenceChanges {
+        &self.sequences
     }
 
     /// Does some work once the transaction has ended, whether it was committed or not.

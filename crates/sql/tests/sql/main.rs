@@ -22,6 +22,7 @@ mod table;
 mod text_files;
 mod tpch;
 mod types;
+mod variants;
 mod write;
 
 use std::path::Path;

@@ -51,6 +51,10 @@ impl Options {
         }
         let storage = FileStorage::new(path)?.read_only(self.read_only).create(self.create);
         let storage = storage.capacity_bytes(self.capacity_bytes);
+        // Before the lock file is made.
+        if self.encryption_key.is_none() && is_encrypted(path)? == Some(true) {
+            return Err(no_key());
+        }
         let storage: Arc<dyn Storage> = match &self.encryption_key {
             Some(key) => Arc::new(EncryptedStorage::new(storage, key.clone())?),
             None => Arc::new(storage),
@@ -64,7 +68,7 @@ impl Options {
                 Err(Error::Corrupt { .. })
                     if self.encryption_key.is_none() && is_encrypted(path).is_ok_and(|kind| kind == Some(true)) =>
                 {
-                    return Err(Error::Key("the store is encrypted, and its key was not given".to_owned()));
+                    return Err(no_key());
                 }
                 opened => return opened,
             }
@@ -238,6 +242,10 @@ fn open_log(storage: &dyn Storage, header: &Header, readers: &Readers, arena: &A
     readers.attach(storage, arena.data().file_number(), log.file_numbers())?;
     readers.check_place()?;
     Ok(log)
+}
+
+fn no_key() -> Error {
+    Error::Key("the store is encrypted, and its key was not given".to_owned())
 }
 
 /// The error of a store whose data file has two names. Each of them has its own log and its own lock.

@@ -28,7 +28,7 @@ mod tests;
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub(crate) use self::file::EncryptedStorage;
-pub use self::file::{DEFAULT_CAPACITY_BYTES, EncryptionKey, FileStorage, is_encrypted};
+pub use self::file::{DEFAULT_CAPACITY_BYTES, EncryptionKey, FileStorage, is_encrypted, is_unfinished};
 pub use self::memory::MemoryStorage;
 #[cfg(any(test, feature = "simulation"))]
 pub use self::simulated::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};

@@ -149,7 +149,7 @@ impl Backup<'_> {
         // Last, since there is no table without a store.
         let copy = unfinished.store();
         snapshot.backup(&copy)?;
-        settle_dropped(&copy, self.store.encryption_key())?;
+        settle_dropped(&copy, self.store.encryption_key(), snapshot.sequence())?;
         unfinished.finish(store)?;
         Ok(made)
     }
@@ -175,7 +175,7 @@ impl Backup<'_> {
             files.push(BackupFile { name: SEQUENCES_FILE.to_owned(), path: sequences });
         }
         snapshot.backup(store)?;
-        settle_dropped(store, self.store.encryption_key())?;
+        settle_dropped(store, self.store.encryption_key(), snapshot.sequence())?;
         let name = store.strip_prefix(self.target).map_or_else(|_| with_slashes(store), with_slashes);
         files.push(BackupFile { name, path: store.to_owned() });
         Ok(copy(&files))
@@ -242,8 +242,8 @@ pub(crate) fn relative_folder(number: Option<u64>) -> PathBuf {
 }
 
 /// Removes the records of dropped files and tables from a backup, except the ones that its named snapshots need. These get stamp 0: the
-/// copied store counts its commits from the start again, so the old stamps mean nothing.
-fn settle_dropped(path: &Path, key: Option<&EncryptionKey>) -> Result<()> {
+/// copied store had other commits, so the old stamps mean nothing. The last commit gets the number of the copied one, so that versions of the copy follow it.
+fn settle_dropped(path: &Path, key: Option<&EncryptionKey>, number: u64) -> Result<()> {
     let options = key.cloned().into_iter().fold(lath_store::Options::new(), lath_store::Options::encryption_key);
     let store = options.create(false).open(path)?;
     let snapshot = store.snapshot()?;
@@ -256,8 +256,13 @@ fn settle_dropped(path: &Path, key: Option<&EncryptionKey>) -> Result<()> {
     }
     transaction.drop_tree(FILE_PLACES)?;
     settle_tables(&mut transaction, &named)?;
+    let last = snapshot.sequence();
     drop((snapshot, named));
-    Ok(transaction.commit_with(Durability::Sync)?)
+    if number <= last {
+        return Ok(transaction.commit_with(Durability::Sync)?);
+    }
+    transaction.commit_numbered(number)?;
+    Ok(store.checkpoint()?)
 }
 
 fn settle_files(transaction: &mut Transaction, trees: &TreeNames, named: &[Snapshot]) -> Result<()> {

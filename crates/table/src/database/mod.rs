@@ -131,7 +131,11 @@ impl Database {
     /// As [`open`](Self::open) and [`create`](Self::create).
     pub fn open_or_create(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
         match Self::open(folder.as_ref(), options.clone()) {
-            Err(Error::NoDatabase { .. }) => Self::create(folder, options),
+            Err(Error::NoDatabase { .. }) => match Self::create(folder.as_ref(), options.clone()) {
+                // Another process has created it meanwhile.
+                Err(Error::Exists { .. }) => Self::open(folder, options),
+                created => created,
+            },
             opened => opened,
         }
     }
@@ -440,7 +444,8 @@ struct NewTable {
 }
 
 fn existing(folder: &Path) -> Result<PathBuf> {
-    if !database_path(folder).is_file() {
+    let path = database_path(folder);
+    if !path.is_file() || store_file::is_half_created(&path)? {
         return Err(Error::NoDatabase { folder: folder.to_owned() });
     }
     fs::canonicalize(folder).map_err(Error::io("open", folder))

@@ -46,7 +46,7 @@ impl OpenTables {
     ) -> Result<Self> {
         let snapshot = store.snapshot()?;
         let Some(state) = read_state(&snapshot)? else { return Err(Error::NoDatabase { folder }) };
-        let sequences = Sequences::new(&folder, read_only);
+        let sequences = Sequences::new(&folder, store.clone(), read_only);
         let siblings = SiblingTables::new(folder.clone(), store.clone(), options.clone());
         let next_table = AtomicU64::new(0);
         let database = Self {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Database;
+use super::{Database, DatabaseTransaction};
 use crate::error::{Error, Result};
-use crate::sequence::{Sequence, SequenceOptions, no_sequence};
+use crate::sequence::{Sequence, SequenceChanges, SequenceOptions, existing, no_sequence};
 
 impl Database {
     /// Creates a sequence of numbers.
@@ -30,9 +30,7 @@ impl Database {
         options.check()?;
         self.tables().sequences.change(|sequences| {
             if sequences.contains_key(name) {
-                return Err(Error::sequence(format!(
-                    "there is a sequence {name:?} already: drop it first, or choose another name"
-                )));
+                return Err(existing(name));
             }
             let sequence = Sequence { options: *options, next: Some(options.start), reserved: 0 };
             sequences.insert(name.to_owned(), sequence);
@@ -58,13 +56,7 @@ impl Database {
     pub fn restart_sequence(&self, name: &str, next: i64) -> Result<()> {
         self.tables().sequences.change(|sequences| {
             let Some(sequence) = sequences.get_mut(name) else { return Err(no_sequence(name)) };
-            let SequenceOptions { min, max, .. } = sequence.options;
-            if !(min..=max).contains(&next) {
-                return Err(Error::sequence(format!(
-                    "the numbers of the sequence are from {min} to {max}, without {next}"
-                )));
-            }
-            (sequence.next, sequence.reserved) = (Some(next), 0);
+            sequence.restart(next)?;
             Ok(((), true))
         })
     }
@@ -132,5 +124,37 @@ impl Database {
     /// [`Error::Sequence`] if there is no such sequence, or it has too few numbers left; [`Error::Io`].
     pub fn next_numbers(&self, name: &str, count: usize) -> Result<Vec<i64>> {
         self.tables().sequences.next_numbers(name, count)
+    }
+}
+
+impl DatabaseTransaction {
+    /// Creates a sequence, as [`Database::create_sequence`] does. It is one of this transaction at once, and one for others when this is committed.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn create_sequence(&mut self, name: &str, options: &SequenceOptions) -> Result<()> {
+        self.sequences.create(name, options, self.has_sequence(name)?)?;
+        self.has_defined = true;
+        Ok(())
+    }
+
+    /// Drops a sequence, for others when this is committed. Returns whether there was one. Numbers that it gives to others until then stay given.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn drop_sequence(&mut self, name: &str) -> Result<bool> {
+        let was_there = self.sequences.drop(name, self.has_sequence(name)?);
+        self.has_defined |= was_there;
+        Ok(was_there)
+    }
+
+    /// The sequences that this transaction has created and dropped. They stay its changes while it goes on.
+    pub fn sequence_changes(&self) -> SequenceChanges {
+        self.sequences.clone()
+    }
+
+    /// Whether the database has a sequence with this name.
+    fn has_sequence(&self, name: &str) -> Result<bool> {
+        self.tables.sequences.read(|sequences| sequences.contains_key(name))
     }
 }

@@ -10,7 +10,8 @@ use super::open_tables::OpenTables;
 use super::snapshot::DatabaseSnapshot;
 use super::table_list::{list_tables, table_name};
 use crate::error::{Error, Result};
-use crate::records::history;
+use crate::records::{DATABASE, SEQUENCE_CHANGE_KEY, history};
+use crate::sequence::{CommittedChanges, Names, SequenceChanges, change_number};
 use crate::table::Table;
 use crate::view::Engine;
 use crate::write::{OpenWrite, Transaction, WriteMark, WriteTables, check_table};
@@ -31,8 +32,9 @@ pub struct DatabaseTransaction {
     pub(super) clock: i64,
     /// The table that has the store's transaction.
     current: Option<u64>,
-    /// Whether it has created, renamed or dropped tables or views.
+    /// Whether it has created, renamed or dropped tables, views or sequences.
     pub(super) has_defined: bool,
+    pub(super) sequences: SequenceChanges,
 }
 
 /// A state of a transaction that [`DatabaseTransaction::rollback`] returns to.
@@ -42,6 +44,7 @@ pub struct DatabaseSavepoint {
     /// The state of each table that the transaction had used, and whether it was dropped.
     marks: BTreeMap<u64, (WriteMark, bool)>,
     has_defined: bool,
+    sequences: Names,
 }
 
 /// The changes of one table.
@@ -58,7 +61,8 @@ pub(super) struct Part {
 impl DatabaseTransaction {
     pub(crate) fn new(tables: Arc<OpenTables>, store: lath_store::Transaction) -> Self {
         let clock = tables.options.clock.now_micros();
-        Self { tables, store: Some(store), parts: BTreeMap::new(), clock, current: None, has_defined: false }
+        let (parts, sequences) = (BTreeMap::new(), SequenceChanges::default());
+        Self { tables, store: Some(store), parts, clock, current: None, has_defined: false, sequences }
     }
 
     /// The part of this transaction that changes one table. It sees its own changes, and is committed with the other tables: its own
@@ -149,7 +153,7 @@ impl DatabaseTransaction {
             marks.insert(number, mark);
         }
         let store = self.with_store(|store| Ok(store.savepoint()?))?;
-        Ok(DatabaseSavepoint { store, marks, has_defined: self.has_defined })
+        Ok(DatabaseSavepoint { store, marks, has_defined: self.has_defined, sequences: self.sequences.mark() })
     }
 
     /// Undoes the changes since a savepoint. The savepoint stays valid; those made after it do not.
@@ -167,6 +171,7 @@ impl DatabaseTransaction {
             None => false,
         });
         self.has_defined = savepoint.has_defined;
+        self.sequences.restore(&savepoint.sequences);
         Ok(())
     }
 
@@ -240,6 +245,7 @@ impl DatabaseTransaction {
             has_changed |= changing.has_changed();
             is_durable |= changing.has_new_schema();
         }
+        let sequences = self.number_sequence_changes()?;
         let mut store = self.take_store()?;
         self.parts.values_mut().for_each(|part| part.transaction.changing.keep_files());
         if has_changed {
@@ -249,7 +255,10 @@ impl DatabaseTransaction {
             // Locked while it is committed, so that new tables are open once they can be seen.
             let mut open = self.tables.lock();
             self.parts.values_mut().for_each(Part::keep_folder);
-            store.commit_with(durability)?;
+            match sequences {
+                Some(changes) => self.tables.sequences.commit(&changes, || Ok(store.commit_with(durability)?))?,
+                None => store.commit_with(durability)?,
+            }
             for (&number, part) in &self.parts {
                 if part.new_folder.is_some() && !part.is_dropped {
                     open.insert(number, Table::start(Arc::clone(&part.engine), true)?);
@@ -258,6 +267,22 @@ impl DatabaseTransaction {
         }
         due.iter().for_each(|engine| engine.signal.notify());
         self.close_dropped()
+    }
+}
+
+impl DatabaseTransaction {
+    /// Gives the changes of sequences a number that the commit has, if there are some.
+    fn number_sequence_changes(&mut self) -> Result<Option<CommittedChanges>> {
+        if self.sequences.is_empty() {
+            return Ok(None);
+        }
+        let number = self.with_store(|store| {
+            let mut meta = store.tree(DATABASE)?;
+            let number = change_number(meta.get(SEQUENCE_CHANGE_KEY)?) + 1;
+            meta.put(SEQUENCE_CHANGE_KEY, &number.to_le_bytes())?;
+            Ok(number)
+        })?;
+        Ok(self.sequences.committed(number))
     }
 }
 

@@ -116,7 +116,7 @@ pub(crate) fn check(engine: &Arc<Engine>) -> Result<CheckReport> {
 pub(crate) fn check_locked(engine: &Arc<Engine>) -> Result<CheckReport> {
     let mut report = CheckReport::default();
     let store = engine.store.check()?;
-    report.problems.extend(store.problems.iter().map(|problem| Problem::Store { what: format!("{problem:?}") }));
+    report.problems.extend(store.problems.iter().map(|problem| Problem::Store { what: problem.to_string() }));
     let newest = Commit::newest(engine)?;
     let mut checked = BTreeSet::new();
     report.rows = check_view(engine, Arc::clone(&newest), &mut checked, &mut report.problems)?;

@@ -133,6 +133,9 @@ impl TreeNames {
 /// The key of the [`State`] in [`TreeName::Meta`].
 pub(crate) const STATE_KEY: &[u8] = b"state";
 
+/// The key of the number of the last transaction that has changed sequences, in [`DATABASE`].
+pub(crate) const SEQUENCE_CHANGE_KEY: &[u8] = b"sequences";
+
 /// The tree with the tables of a database: name → [`TableEntry`].
 pub(crate) const TABLES: &str = "database/tables";
 

@@ -25,9 +25,9 @@ pub use self::foreign_key::{ForeignKeyAction, ForeignKeyActions};
 pub use self::history::HistoryRetention;
 pub(crate) use self::index::{Index, IndexEntry, entry_values, row_key};
 pub(crate) use self::layout::{
-    DATABASE, DatabaseState, DroppedFile, DroppedTable, Feed, FileEntry, MASK_ROWS, NO_ORDER, SEQUENCES_FILE,
-    STATE_KEY, State, TABLES, TABLES_DROPPED, TableEntry, TreeName, TreeNames, VIEWS, all_trees, file_key, file_number,
-    mask_key, schema_key, table_number,
+    DATABASE, DatabaseState, DroppedFile, DroppedTable, Feed, FileEntry, MASK_ROWS, NO_ORDER, SEQUENCE_CHANGE_KEY,
+    SEQUENCES_FILE, STATE_KEY, State, TABLES, TABLES_DROPPED, TableEntry, TreeName, TreeNames, VIEWS, all_trees,
+    file_key, file_number, mask_key, schema_key, table_number,
 };
 pub(crate) use self::manifest::Manifest;
 pub(crate) use self::named_snapshots::{named_snapshots, snapshot_named, snapshot_names};

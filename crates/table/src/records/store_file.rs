@@ -4,8 +4,9 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use lath_store::{Store, store_users};
+use lath_store::{Store, is_unfinished, store_users};
 
+use super::layout::SEQUENCES_FILE;
 use super::options::TableOptions;
 use crate::error::{Error, Result};
 
@@ -15,10 +16,13 @@ const LEAST_WAIT: Duration = Duration::from_millis(100);
 /// Two changes within this time may give a file the same time.
 const TIME_GRAIN: Duration = Duration::from_millis(50);
 
+/// Files and folders that only a table or a database has.
+const OWN_FILES: [&str; 4] = ["_data", "_consumers", "_owner", SEQUENCES_FILE];
+
 /// Opens the store at `path`.
 ///
-/// A power failure while the store is created can leave its files empty. The folder is then no table yet, and a store without trees is
-/// opened. If the folder has other files, an empty store is an error, because it has lost its contents.
+/// A process that is killed while it creates the store can leave an empty file. The folder is then no table yet, and a store without trees is
+/// opened. If the folder has files of a table, an empty store is an error, because it has lost its contents.
 pub(crate) fn open_store(path: &Path, options: &TableOptions, read_only: bool, create: bool) -> Result<Store> {
     let waited = options.wait;
     let store = options.store.clone();
@@ -40,7 +44,7 @@ pub(crate) fn open_store(path: &Path, options: &TableOptions, read_only: bool, c
         },
     };
     match opened {
-        Err(lath_store::Error::Corrupt { .. }) if !create && !read_only && is_alone(path)? => {
+        Err(lath_store::Error::Corrupt { .. }) if !create && !read_only && has_no_tables(path)? => {
             Ok(options.create(true).open(path)?)
         }
         Err(lath_store::Error::Busy) => {
@@ -104,15 +108,31 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Whether a folder has nothing but the store at `path`.
-fn is_alone(path: &Path) -> Result<bool> {
-    let (Some(folder), Some(own)) = (path.parent(), path.file_name()) else { return Ok(false) };
-    let own = own.as_encoded_bytes();
+/// Whether the creation of the store at `path` was interrupted, so that its folder is no table and no database yet.
+pub(crate) fn is_half_created(path: &Path) -> Result<bool> {
+    Ok(is_unfinished(path)? && has_no_tables(path)?)
+}
+
+/// Whether the folder of the store at `path` has no other files of a table or database.
+fn has_no_tables(path: &Path) -> Result<bool> {
+    let Some(folder) = path.parent() else { return Ok(false) };
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let name = entry.map_err(Error::io("list", folder))?.file_name();
-        if !name.as_encoded_bytes().starts_with(own) {
+        let name = name.to_string_lossy();
+        let is_table = name.strip_prefix("table-").is_some_and(|number| number.parse::<u64>().is_ok());
+        if is_table || is_old_file(&name) || OWN_FILES.contains(&name.as_ref()) {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Whether a file has the name of rows of a table of format 5 or before: `0000000001-0123456789abcdef.parquet`.
+fn is_old_file(name: &str) -> bool {
+    let stem = name.strip_suffix(".parquet").and_then(|stem| stem.split_once('-'));
+    stem.is_some_and(|(number, writer)| {
+        number.bytes().all(|byte| byte.is_ascii_digit())
+            && writer.len() == 16
+            && writer.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }

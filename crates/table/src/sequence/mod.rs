@@ -4,13 +4,19 @@
 //! reserved, durably, before they are given: so none is given again after the process was killed, or after a transaction was undone. Numbers
 //! that are reserved and not given are returned when the database is closed.
 
+mod changes;
 mod file;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use lath_store::Store;
+
+pub use self::changes::SequenceChanges;
+pub(crate) use self::changes::{CommittedChanges, Names};
 use crate::error::{Error, Result};
+use crate::records::{DATABASE, SEQUENCE_CHANGE_KEY};
 
 /// Numbers that are reserved at once, at least.
 const RESERVED: u64 = 32;
@@ -69,18 +75,89 @@ pub(crate) struct Sequence {
     pub(crate) reserved: u64,
 }
 
+impl Sequence {
+    /// The next numbers.
+    fn take(&mut self, name: &str, count: u64) -> Result<Vec<i64>> {
+        let mut numbers = Vec::new();
+        for _ in 0..count {
+            let Some(number) = self.next else {
+                let limit = if self.options.increment > 0 { self.options.max } else { self.options.min };
+                return Err(Error::sequence(format!(
+                    "sequence {name:?} has given all its numbers, up to {limit}: create one with a greater range, or with CYCLE"
+                )));
+            };
+            numbers.push(number);
+            self.next = self.options.after(number);
+        }
+        Ok(numbers)
+    }
+
+    /// Makes a number the next one.
+    pub(crate) fn restart(&mut self, next: i64) -> Result<()> {
+        let SequenceOptions { min, max, .. } = self.options;
+        if !(min..=max).contains(&next) {
+            return Err(Error::sequence(format!(
+                "the numbers of the sequence are from {min} to {max}, without {next}"
+            )));
+        }
+        (self.next, self.reserved) = (Some(next), 0);
+        Ok(())
+    }
+}
+
 /// The sequences of an open database.
 #[derive(Debug)]
 pub(crate) struct Sequences {
     folder: PathBuf,
+    /// Its newest commit says whether changes in the file count.
+    store: Store,
     /// `None` until they are first used.
     open: Mutex<Option<BTreeMap<String, Sequence>>>,
     read_only: bool,
 }
 
 impl Sequences {
-    pub(crate) fn new(folder: &Path, read_only: bool) -> Self {
-        Self { folder: folder.to_owned(), open: Mutex::default(), read_only }
+    pub(crate) fn new(folder: &Path, store: Store, read_only: bool) -> Self {
+        Self { folder: folder.to_owned(), store, open: Mutex::default(), read_only }
+    }
+
+    /// The sequences in the file, with the changes in it whose transaction was committed.
+    fn load(&self) -> Result<BTreeMap<String, Sequence>> {
+        let (mut sequences, changes) = file::load(&self.folder)?;
+        if let Some(changes) = changes {
+            // Read later than the file, so that no change is missed.
+            let snapshot = self.store.snapshot()?;
+            let number = match snapshot.tree(DATABASE)? {
+                Some(tree) => change_number(tree.get(SEQUENCE_CHANGE_KEY)?),
+                None => 0,
+            };
+            if number >= changes.number {
+                changes.apply(&mut sequences);
+            }
+        }
+        Ok(sequences)
+    }
+
+    /// Commits a transaction with its changes of sequences.
+    pub(crate) fn commit(&self, changes: &CommittedChanges, commit: impl FnOnce() -> Result<()>) -> Result<()> {
+        let mut open = self.lock();
+        let mut sequences = match open.take() {
+            Some(sequences) => sequences,
+            None => self.load()?,
+        };
+        if let Some(name) = changes.conflict(&sequences) {
+            let error = existing(name);
+            *open = Some(sequences);
+            return Err(error);
+        }
+        file::store(&self.folder, &sequences, Some(changes), false)?;
+        // If the commit returns an error, it may still have been made: the sequences are then read again.
+        commit()?;
+        changes.apply(&mut sequences);
+        // The changes in the file count from now on, so it need not be replaced.
+        let _ = file::store(&self.folder, &sequences, None, false);
+        *open = Some(sequences);
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<BTreeMap<String, Sequence>>> {
@@ -91,10 +168,10 @@ impl Sequences {
     pub(crate) fn read<T>(&self, read: impl FnOnce(&BTreeMap<String, Sequence>) -> T) -> Result<T> {
         let mut open = self.lock();
         if self.read_only {
-            return Ok(read(&file::load(&self.folder)?));
+            return Ok(read(&self.load()?));
         }
         if open.is_none() {
-            *open = Some(file::load(&self.folder)?);
+            *open = Some(self.load()?);
         }
         Ok(read(open.get_or_insert_default()))
     }
@@ -112,11 +189,11 @@ impl Sequences {
         let mut open = self.lock();
         let mut sequences = match open.as_ref() {
             Some(sequences) => sequences.clone(),
-            None => file::load(&self.folder)?,
+            None => self.load()?,
         };
         let (changed, must_store) = change(&mut sequences)?;
         if must_store {
-            file::store(&self.folder, &sequences, false)?;
+            file::store(&self.folder, &sequences, None, false)?;
         }
         *open = Some(sequences);
         Ok(changed)
@@ -130,17 +207,7 @@ impl Sequences {
             if must_reserve {
                 sequence.reserved = count.saturating_add(RESERVED - 1);
             }
-            let mut numbers = Vec::new();
-            for _ in 0..count {
-                let Some(number) = sequence.next else {
-                    let limit = if sequence.options.increment > 0 { sequence.options.max } else { sequence.options.min };
-                    return Err(Error::sequence(format!(
-                        "sequence {name:?} has given all its numbers, up to {limit}: create one with a greater range, or with CYCLE"
-                    )));
-                };
-                numbers.push(number);
-                sequence.next = sequence.options.after(number);
-            }
+            let numbers = sequence.take(name, count)?;
             sequence.reserved -= count;
             Ok((numbers, must_reserve))
         })
@@ -153,11 +220,21 @@ impl Drop for Sequences {
         if let Some(sequences) = self.lock().take()
             && sequences.values().any(|sequence| sequence.reserved > 0)
         {
-            let _ = file::store(&self.folder, &sequences, true);
+            let _ = file::store(&self.folder, &sequences, None, true);
         }
     }
 }
 
 pub(crate) fn no_sequence(name: &str) -> Error {
     Error::sequence(format!("there is no sequence {name:?}: CREATE SEQUENCE makes one"))
+}
+
+/// The number of the last change of sequences in a transaction, as it is stored.
+pub(crate) fn change_number(stored: Option<&[u8]>) -> u64 {
+    stored.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+/// The error for a name that a sequence has already.
+pub(crate) fn existing(name: &str) -> Error {
+    Error::sequence(format!("there is a sequence {name:?} already: drop it first, or choose another name"))
 }

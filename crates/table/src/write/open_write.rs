@@ -113,7 +113,7 @@ impl OpenWrite {
         let pinned = Commit::newest(engine)?;
         let mut state = pinned.state().clone();
         let commit = pinned.snapshot().sequence() + 1;
-        // The store of a backup counts its commits from the start again, but stamps continue.
+        // The store of a backup may have counted its commits from the start again, but stamps continue.
         state.stamp = commit.max(state.stamp + 1);
         Ok(Self {
             engine: Arc::clone(engine),

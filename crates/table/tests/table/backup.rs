@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use lath_table::{ChangeRetention, Database, Durability, Error, Snapshot, Table, TableOptions};
+use lath_table::{ChangeRetention, Database, Durability, Error, HistoryRetention, Snapshot, Table, TableOptions};
 
 fn batch(rows: &[(i64, i64)]) -> RecordBatch {
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.0)));
@@ -127,6 +127,31 @@ fn commits_and_changes_of_a_backup_continue_after_the_tables() {
     let report = table.check().unwrap();
     assert!(report.is_intact(), "{report:?}");
     assert_eq!((report.files, report.rows), (files(&path), 200));
+}
+
+#[test]
+fn versions_of_a_backup_follow_the_ones_of_the_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = Table::create(folder.path().join("table"), &batch(&[]).schema(), &["id"], options()).unwrap();
+    (0..100).for_each(|id| table.upsert(&batch(&[(id, 0)])).unwrap());
+    let version = table.snapshot().unwrap().version();
+    table.backup(folder.path().join("backup")).unwrap();
+
+    let copy = Table::open(folder.path().join("backup"), options()).unwrap();
+    assert_eq!(copy.snapshot().unwrap().version(), version);
+    copy.keep_history(HistoryRetention::new()).unwrap();
+    copy.delete([1]).unwrap();
+    copy.delete([2]).unwrap();
+    let newest = copy.snapshot().unwrap();
+    let versions: Vec<u64> = newest.history().unwrap().iter().map(|kept| kept.version).collect();
+    let counts: Vec<u64> =
+        versions.iter().map(|&version| newest.at_version(version).unwrap().count().unwrap()).collect();
+    assert_eq!(counts, [100, 99, 98], "{versions:?}");
+    assert!(versions[0] > version, "{versions:?} after {version}");
+    // The number of the commit is durable.
+    drop((newest, copy));
+    let copy = Table::open(folder.path().join("backup"), options()).unwrap();
+    assert_eq!(copy.snapshot().unwrap().at_version(versions[0]).unwrap().count().unwrap(), 100);
 }
 
 #[test]

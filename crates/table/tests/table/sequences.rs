@@ -44,6 +44,85 @@ fn a_backup_gives_no_number_again_that_its_source_has_given() {
     assert!(open(&folder.path().join("backup")).next_numbers("s", 1).unwrap()[0] > 5);
 }
 
+/// The names of the sequences, as a reader sees them.
+fn names(folder: &Path) -> Vec<String> {
+    let reader = Database::open_read_only(folder, TableOptions::new()).unwrap();
+    reader.sequences().unwrap().into_keys().collect()
+}
+
+#[test]
+fn sequences_of_a_transaction_are_there_after_its_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(folder.path());
+    let plain = SequenceOptions::default();
+    database.create_sequence("old", &plain).unwrap();
+    database.next_numbers("old", 3).unwrap();
+
+    let mut transaction = database.begin().unwrap();
+    assert!(matches!(transaction.create_sequence("old", &plain), Err(Error::Sequence { .. })));
+    transaction.create_sequence("new", &plain).unwrap();
+    let changes = transaction.sequence_changes();
+    assert_eq!(changes.next_numbers("new", 2).unwrap(), Some(vec![1, 2]));
+    assert_eq!(changes.next_numbers("old", 1).unwrap(), None);
+    let savepoint = transaction.savepoint().unwrap();
+    assert!(transaction.drop_sequence("old").unwrap());
+    assert!(!transaction.drop_sequence("old").unwrap());
+    assert!(changes.next_numbers("old", 1).is_err());
+    transaction.create_sequence("old", &SequenceOptions { start: 50, ..plain }).unwrap();
+    assert_eq!(changes.next_numbers("old", 1).unwrap(), Some(vec![50]));
+    assert_eq!(changes.next_numbers("new", 1).unwrap(), Some(vec![3]));
+    assert!(transaction.drop_sequence("new").unwrap());
+    assert_eq!(names(folder.path()), ["old"]);
+    transaction.rollback(&savepoint).unwrap();
+    // The number that it gave after the savepoint stays given.
+    assert_eq!(changes.next_numbers("new", 1).unwrap(), Some(vec![4]));
+    assert_eq!(changes.next_numbers("old", 1).unwrap(), None);
+    assert!(transaction.drop_sequence("old").unwrap());
+    transaction.commit().unwrap();
+    assert_eq!(names(folder.path()), ["new"]);
+    assert_eq!(database.next_numbers("new", 1).unwrap(), [5]);
+    assert!(database.next_numbers("old", 1).is_err());
+
+    let mut transaction = database.begin().unwrap();
+    transaction.create_sequence("undone", &plain).unwrap();
+    transaction.drop_sequence("new").unwrap();
+    drop(transaction);
+    assert_eq!(names(folder.path()), ["new"]);
+    drop(database);
+    assert_eq!(open(folder.path()).next_numbers("new", 1).unwrap(), [6]);
+}
+
+/// A process that dies between the steps of a commit leaves its changes in the file, which count if the store has them.
+#[test]
+fn changes_in_the_file_count_if_their_transaction_was_committed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sequences.json");
+    let database = open(folder.path());
+    let create = |name: &str| {
+        let mut transaction = database.begin().unwrap();
+        transaction.create_sequence(name, &SequenceOptions::default()).unwrap();
+        transaction.commit().unwrap();
+    };
+    create("a");
+    create("b");
+    drop(database);
+    let mut file: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let c = serde_json::json!({"c": file["sequences"]["a"].clone()});
+    for (number, expected) in [(2, vec!["b", "c"]), (1, vec!["b", "c"]), (3, vec!["a", "b"])] {
+        file["change"] = serde_json::json!({"number": number, "create": c, "drop": ["a"]});
+        std::fs::write(&path, file.to_string()).unwrap();
+        assert_eq!(names(folder.path()), expected, "{number}");
+        assert_eq!(open(folder.path()).sequences().unwrap().into_keys().collect::<Vec<_>>(), expected, "{number}");
+    }
+    // The next change of sequences replaces what was not committed.
+    let database = open(folder.path());
+    let mut transaction = database.begin().unwrap();
+    transaction.drop_sequence("b").unwrap();
+    transaction.commit().unwrap();
+    assert_eq!(names(folder.path()), ["a"]);
+    assert!(!std::fs::read_to_string(&path).unwrap().contains("change"));
+}
+
 #[test]
 fn a_sequence_ends_or_begins_again() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,15 +8,14 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, GenericListArray, MapArray, OffsetSizeTrait, StructArray};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, GenericListArray, MapArray, OffsetSizeTrait};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_json::writer::{JsonFormat, NullableEncoder, WriterBuilder, make_encoder};
 use arrow_json::{Encoder, EncoderFactory, EncoderOptions, Writer};
 use arrow_schema::{ArrowError, DataType, FieldRef};
-use parquet_variant::Variant;
-use parquet_variant_json::VariantToJson;
 
 use super::extension;
+use super::variant::VariantEncoder;
 
 /// The options for all JSON: whole rows, and nested values in table or CSV cells.
 pub fn encoder_options() -> EncoderOptions {
@@ -75,10 +74,11 @@ impl EncoderFactory for LathEncoders {
             DataType::FixedSizeBinary(16) if extension::is_uuid(field) => {
                 Box::new(UuidEncoder(array.as_fixed_size_binary()))
             }
-            DataType::Struct(_) if extension::is_variant(field) => {
-                let Some(encoder) = VariantEncoder::new(array.as_struct()) else { return Ok(None) };
-                Box::new(encoder)
-            }
+            DataType::Struct(_) if extension::is_variant(field) => match VariantEncoder::new(array.as_struct()) {
+                Ok(encoder) => Box::new(encoder),
+                // An annotated column of another shape is written as its storage.
+                Err(_) => return Ok(None),
+            },
             DataType::Map(entries, _) => Box::new(MapEncoder::new(entries, array.as_map(), options)?),
             // The library passes the list's field to the elements' encoder, but extension types are in the elements' field.
             DataType::List(element) => Box::new(ListEncoder::new(
@@ -102,59 +102,6 @@ impl Encoder for UuidEncoder<'_> {
         out.push(b'"');
         extension::write_uuid(self.0.value(index), out);
         out.push(b'"');
-    }
-}
-
-/// Unshredded Variant values. Shredded ones are written as the structs that they are stored as.
-struct VariantEncoder<'a> {
-    metadata: Bytes<'a>,
-    value: Bytes<'a>,
-}
-
-/// A column of byte strings, in the layouts of a Variant's parts.
-enum Bytes<'a> {
-    View(&'a arrow_array::BinaryViewArray),
-    Offsets(&'a arrow_array::BinaryArray),
-}
-
-impl<'a> Bytes<'a> {
-    fn new(array: &'a dyn Array) -> Option<Self> {
-        match array.data_type() {
-            DataType::BinaryView => Some(Self::View(array.as_binary_view())),
-            DataType::Binary => Some(Self::Offsets(array.as_binary())),
-            _ => None,
-        }
-    }
-
-    fn value(&self, index: usize) -> &'a [u8] {
-        match self {
-            Self::View(array) => array.value(index),
-            Self::Offsets(array) => array.value(index),
-        }
-    }
-}
-
-impl<'a> VariantEncoder<'a> {
-    fn new(array: &'a StructArray) -> Option<Self> {
-        if array.column_by_name("typed_value").is_some() {
-            return None;
-        }
-        Some(Self {
-            metadata: Bytes::new(array.column_by_name("metadata")?)?,
-            value: Bytes::new(array.column_by_name("value")?)?,
-        })
-    }
-}
-
-impl Encoder for VariantEncoder<'_> {
-    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
-        let start = out.len();
-        let written = Variant::try_new(self.metadata.value(index), self.value.value(index))
-            .and_then(|variant| variant.to_json(out));
-        if written.is_err() {
-            out.truncate(start);
-            out.extend_from_slice(b"\"<malformed variant>\"");
-        }
     }
 }
 

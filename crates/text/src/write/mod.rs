@@ -5,6 +5,7 @@ mod compression;
 mod csv;
 mod extension;
 mod json;
+mod variant;
 mod zone;
 
 use std::fmt;
@@ -24,6 +25,7 @@ pub use self::cell::CellFormatter;
 pub use self::csv::CsvWriteOptions;
 pub use self::extension::is_uuid;
 pub use self::json::{encoder_options, json_writer};
+pub use self::variant::{is_variant, variant_texts};
 pub use self::zone::{UTC, in_utc};
 
 /// How text is written.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use lath_sql::Error;
 use lath_table::Database as Tables;
 
 use super::load::Load;
@@ -42,7 +43,7 @@ pub(super) fn create(
             let database = Database { folder, read_only: false, wait: Some(args.table.wait) };
             let session = engine::session(None, None, Some(database), None, |builder| builder)?;
             let name = quoted(name, '"');
-            session.run(&format!("CREATE TABLE {name} ({columns}{key}) {with} {cluster}")).map_err(failed)?;
+            session.run(&format!("CREATE TABLE {name} ({columns}{key}) {with} {cluster}")).map_err(wrong_columns)?;
         }
         None => create_alone(args, &format!("{columns}{key}"), &cluster)?,
     }
@@ -67,11 +68,24 @@ fn create_alone(args: &CreateArgs, columns: &str, cluster: &str) -> Result<()> {
     let session = engine::session(None, None, None, None, |builder| builder)?;
     let location = quoted(folder, '\'');
     let create = format!("CREATE EXTERNAL TABLE {ALONE} ({columns}) STORED AS LATH LOCATION {location}");
-    session.run(&create).map_err(failed)?;
+    session.run(&create).map_err(wrong_columns)?;
     if !cluster.is_empty() {
-        session.run(&format!("ALTER TABLE {ALONE} {cluster}")).map_err(failed)?;
+        session.run(&format!("ALTER TABLE {ALONE} {cluster}")).map_err(wrong_columns)?;
     }
     Ok(())
+}
+
+/// The error of a statement that the options have made, without words of that statement.
+fn wrong_columns(error: Error) -> Failure {
+    match failed(error) {
+        Failure::Usage(what) if ["EXTERNAL", "CREATE TABLE", "STORED AS"].iter().any(|word| what.contains(word)) => {
+            Failure::Usage(
+                "--columns takes columns and types, such as 'id BIGINT, name VARCHAR(20) NOT NULL'".to_owned(),
+            )
+        }
+        Failure::Usage(what) => Failure::Usage(what.replace(ALONE, "the table")),
+        other => other,
+    }
 }
 
 /// Removes the table, whose rows could not be loaded.

@@ -164,6 +164,7 @@ pub(super) fn stats(args: &TableStatsArgs) -> Result<Outcome> {
         Some(_) => None,
     };
     let place = (table.location() != table.folder()).then(|| table.location().display().to_string());
+    let is_encrypted = table.is_encrypted();
     drop(table);
     let snapshot = snapshot(&args.read)?;
     let statistics = snapshot.statistics().map_err(table_failure)?;
@@ -172,13 +173,14 @@ pub(super) fn stats(args: &TableStatsArgs) -> Result<Outcome> {
     let key: Vec<String> = snapshot.key_columns().iter().map(name).collect();
     let publication = publication.as_ref();
     print(&match args.json {
-        true => as_json(&statistics, &key, &snapshots, place.as_deref(), publication),
-        false => as_text(&statistics, &key, &snapshots, place.as_deref(), publication),
+        true => as_json(&statistics, is_encrypted, &key, &snapshots, place.as_deref(), publication),
+        false => as_text(&statistics, is_encrypted, &key, &snapshots, place.as_deref(), publication),
     })
 }
 
 fn as_json(
     statistics: &TableStatistics,
+    is_encrypted: bool,
     key: &[String],
     snapshots: &[String],
     place: Option<&str>,
@@ -199,6 +201,7 @@ fn as_json(
         .collect();
     let value = json!({
         "version": statistics.version,
+        "encrypted": is_encrypted,
         "key": key,
         "clustered_by": statistics.cluster_columns,
         "rows": statistics.rows,
@@ -230,6 +233,7 @@ fn as_json(
 
 fn as_text(
     statistics: &TableStatistics,
+    is_encrypted: bool,
     key: &[String],
     snapshots: &[String],
     place: Option<&str>,
@@ -242,6 +246,7 @@ fn as_text(
     };
     let files = &statistics.files;
     line("last commit", grouped(statistics.version));
+    line("encrypted", if is_encrypted { "yes" } else { "no" }.to_owned());
     line("key", key.join(", "));
     if !statistics.cluster_columns.is_empty() {
         line("clustered by", statistics.cluster_columns.join(", "));

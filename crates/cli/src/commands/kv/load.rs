@@ -8,18 +8,19 @@ use lath_store::Durability;
 use serde_json::Value;
 
 use super::bytes_format::parse_bytes;
-use super::{open, store_failure};
+use super::{open, store_failure, tree_path};
 use crate::args::{EntryFileFormat, LoadArgs};
 use crate::console::quantity::plural;
 use crate::failure::{Failure, Outcome, Result};
 
 pub(super) fn run(args: &LoadArgs) -> Result<Outcome> {
+    let place = tree_path(&args.tree.tree, &args.tree.path, args.tree.keys)?;
     let store = open(&args.tree.store, true)?;
     let mut count = 0u64;
     let mut batch: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     let flush = |batch: &mut Vec<(Vec<u8>, Vec<u8>)>| -> Result<()> {
         let mut transaction = store.begin().map_err(store_failure)?;
-        let mut tree = transaction.tree(&args.tree.tree).map_err(store_failure)?;
+        let mut tree = transaction.tree_at(&place).map_err(store_failure)?;
         for (key, value) in batch.drain(..) {
             tree.put(&key, &value).map_err(store_failure)?;
         }

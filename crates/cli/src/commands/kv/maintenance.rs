@@ -58,9 +58,14 @@ fn print_check(name: &Path, report: &CheckReport) -> Result<Outcome> {
 }
 
 pub(super) fn stats(args: &StoreArgs) -> Result<Outcome> {
-    let stats = match open_for_reading(args)?.stats() {
+    let store = open_for_reading(args)?;
+    let is_encrypted = store.is_encrypted();
+    let stats = match store.stats() {
         // Only a process that writes knows the free space.
-        Err(Error::ReadOnly) => open(args, false)?.stats(),
+        Err(Error::ReadOnly) => {
+            drop(store);
+            open(args, false)?.stats()
+        }
         known => known,
     };
     let stats = stats.map_err(|error| open_failure(args, error))?;
@@ -70,6 +75,7 @@ pub(super) fn stats(args: &StoreArgs) -> Result<Outcome> {
         let _ = writeln!(text, "{what:<22}{value}");
     };
     line("newest commit", grouped(stats.sequence));
+    line("encrypted", if is_encrypted { "yes" } else { "no" }.to_owned());
     line("data file", bytes(stats.file_bytes));
     line("  free in it", bytes(stats.free_bytes));
     line("  free at its end", bytes(stats.trailing_free_bytes));

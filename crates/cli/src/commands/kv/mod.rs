@@ -8,13 +8,13 @@ mod maintenance;
 use std::io;
 use std::ops::Bound;
 
-use lath_store::{Error, Options, Store, Tree, TreeMut, prefix_range, store_users};
+use lath_store::{Error, Item, Options, Snapshot, Store, Tree, TreeMut, TreePath, prefix_range, store_users};
 
 use self::bytes_format::{format_bytes, parse_bytes};
 use self::entries::Entries;
 use crate::args::{
-    DelArgs, DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, PutArgs, RangeArgs, ScanArgs, StoreArgs,
-    TreeArgs, TreesArgs,
+    BytesFormat, DelArgs, DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, PutArgs, RangeArgs,
+    ScanArgs, StoreArgs, TreeArgs, TreesArgs,
 };
 use crate::destination;
 use crate::encryption_key::{key_failure, store_options};
@@ -93,6 +93,12 @@ fn store_failure(error: Error) -> Failure {
         }
         Error::BusyTimeout { .. } => Failure::Io(format!("{error}, or wait longer with --wait")),
         Error::Key(text) => key_failure(&text),
+        Error::KeyHoldsTree => Failure::Usage(
+            "a key has a nested tree and no value: --path KEY reads that tree, and lath kv trees --tree NAME lists such keys".to_owned(),
+        ),
+        Error::KeyHoldsValue => {
+            Failure::Usage("a key of --path has a value, and no nested tree: remove it first, or name another key".to_owned())
+        }
         other => Failure::Usage(other.to_string()),
     }
 }
@@ -101,8 +107,10 @@ fn store_failure(error: Error) -> Failure {
 fn with_tree<T>(args: &TreeArgs, work: impl FnOnce(&Tree<'_>) -> Result<T>) -> Result<T> {
     let store = open_for_reading(&args.store)?;
     let snapshot = store.snapshot().map_err(store_failure)?;
-    match snapshot.tree(&args.tree).map_err(store_failure)? {
+    let path = tree_path(&args.tree, &args.path, args.keys)?;
+    match snapshot.tree_at(&path).map_err(store_failure)? {
         Some(tree) => work(&tree),
+        None if !args.path.is_empty() => Err(no_nested_tree(&path)),
         None => {
             let trees = snapshot.tree_names().map_err(store_failure)?;
             let there = if trees.is_empty() {
@@ -113,6 +121,18 @@ fn with_tree<T>(args: &TreeArgs, work: impl FnOnce(&Tree<'_>) -> Result<T>) -> R
             Err(Failure::Usage(format!("there is no tree {:?}; {there}; choose one with --tree", args.tree)))
         }
     }
+}
+
+/// The place of a tree: its name, and the keys below which it is nested.
+fn tree_path(name: &str, keys: &[String], format: BytesFormat) -> Result<TreePath> {
+    keys.iter().try_fold(TreePath::new(name), |path, key| Ok(path.child(parse_bytes(key, format, "key")?)))
+}
+
+fn no_nested_tree(path: &TreePath) -> Failure {
+    Failure::Usage(format!(
+        "there is no tree {path}; lath kv trees --tree {} lists the trees that are nested there",
+        path.name()
+    ))
 }
 
 fn get(args: &GetArgs) -> Result<Outcome> {
@@ -133,9 +153,10 @@ fn get(args: &GetArgs) -> Result<Outcome> {
 fn put(args: &PutArgs) -> Result<Outcome> {
     let (key, value) =
         (parse_bytes(&args.key, args.tree.keys, "key")?, parse_bytes(&args.value, args.tree.values, "value")?);
+    let path = tree_path(&args.tree.tree, &args.tree.path, args.tree.keys)?;
     let store = open(&args.tree.store, true)?;
     let mut transaction = store.begin().map_err(store_failure)?;
-    let mut tree = transaction.tree(&args.tree.tree).map_err(store_failure)?;
+    let mut tree = transaction.tree_at(&path).map_err(store_failure)?;
     let is_done = if args.keep { tree.insert(&key, &value) } else { tree.upsert(&key, &value).map(|_| true) };
     let is_done = is_done.map_err(store_failure)?;
     transaction.commit().map_err(store_failure)?;
@@ -144,10 +165,11 @@ fn put(args: &PutArgs) -> Result<Outcome> {
 
 fn del(args: &DelArgs) -> Result<Outcome> {
     let store = open(&args.tree.store, false)?;
+    let path = tree_path(&args.tree.tree, &args.tree.path, args.tree.keys)?;
     let mut transaction = store.begin().map_err(store_failure)?;
     let mut outcome = Outcome::Done;
     if args.list.is_empty() {
-        let removed = match transaction.existing_tree(&args.tree.tree).map_err(store_failure)? {
+        let removed = match transaction.existing_tree_at(&path).map_err(store_failure)? {
             Some(mut tree) => remove_range(&mut tree, bounds(&args.range, &args.tree)?)?,
             None => 0,
         };
@@ -155,7 +177,7 @@ fn del(args: &DelArgs) -> Result<Outcome> {
         super::print(&format!("{removed}\n"))?;
         return Ok(if removed > 0 { Outcome::Done } else { Outcome::Nothing });
     }
-    match transaction.existing_tree(&args.tree.tree).map_err(store_failure)? {
+    match transaction.existing_tree_at(&path).map_err(store_failure)? {
         None => outcome = Outcome::Nothing,
         Some(mut tree) => {
             for key in &args.list {
@@ -223,6 +245,9 @@ fn count(args: &KvCountArgs) -> Result<Outcome> {
 fn trees(args: &TreesArgs) -> Result<Outcome> {
     let store = open_for_reading(&args.store)?;
     let snapshot = store.snapshot().map_err(store_failure)?;
+    if let Some(name) = &args.tree {
+        return nested_trees(args, &snapshot, &tree_path(name, &args.path, args.keys)?);
+    }
     let mut entries = Entries::new(Target::stdout()?, args.format, ["tree", "keys"]);
     for name in snapshot.tree_names().map_err(store_failure)? {
         let tree = snapshot.tree(&name).map_err(store_failure)?;
@@ -231,6 +256,23 @@ fn trees(args: &TreesArgs) -> Result<Outcome> {
     }
     entries.finish()?;
     Ok(Outcome::Done)
+}
+
+/// Lists the trees at the keys of a tree.
+fn nested_trees(args: &TreesArgs, snapshot: &Snapshot, path: &TreePath) -> Result<Outcome> {
+    let tree = snapshot.tree_at(path).map_err(store_failure)?.ok_or_else(|| no_nested_tree(path))?;
+    let mut entries = Entries::new(Target::stdout()?, args.format, ["tree", "keys"]);
+    let mut cursor = tree.cursor();
+    let mut outcome = Outcome::Nothing;
+    while cursor.next().map_err(store_failure)? {
+        if let (Some(key), Some(Item::Tree(nested))) = (cursor.key(), cursor.item().map_err(store_failure)?) {
+            let count = nested.len().map_err(store_failure)?;
+            entries.add(format_bytes(key, args.keys, "key")?, count.to_string())?;
+            outcome = Outcome::Done;
+        }
+    }
+    entries.finish()?;
+    Ok(outcome)
 }
 
 fn dump(args: &DumpArgs) -> Result<Outcome> {

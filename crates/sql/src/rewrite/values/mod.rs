@@ -14,6 +14,7 @@ pub(crate) mod patterns;
 mod rounding;
 pub(crate) mod types;
 mod uuid;
+mod variants;
 
 pub(crate) use self::cast_names::typed_as_function;
 pub(crate) use self::casts::StandardCasts;
@@ -31,3 +32,4 @@ pub(crate) use self::octet_length::OctetLength;
 pub(crate) use self::rounding::{PlainPlaces, whole_number_functions};
 pub(crate) use self::types::call;
 pub(crate) use self::uuid::uuid_function;
+pub(crate) use self::variants::VariantCasts;

@@ -14,6 +14,7 @@ mod shared;
 mod table_user;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -30,6 +31,7 @@ use self::log::FileLog;
 use self::private::PrivateStorage;
 use self::shared::SharedFile;
 use self::table_user::DataPath;
+pub use self::unfinished::is_unfinished;
 use super::{Data, Lengths, LogFile, SharedMemory, Storage};
 use crate::error::{Error, Result};
 

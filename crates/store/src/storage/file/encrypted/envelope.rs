@@ -54,7 +54,7 @@ fn area_with(envelope: &[u8; LEN]) -> Vec<u8> {
 }
 
 /// Whether these are the first bytes of an encrypted store, one of whose envelopes may be damaged.
-pub(super) fn is_one(area: &[u8]) -> bool {
+pub(in crate::storage::file) fn is_one(area: &[u8]) -> bool {
     let has_magic = |place: usize| area.get(place..).is_some_and(|bytes| bytes.starts_with(&ENCRYPTED_MAGIC));
     !area.starts_with(&MAGIC) && PLACES.into_iter().any(has_magic)
 }

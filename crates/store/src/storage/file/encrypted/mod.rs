@@ -20,7 +20,8 @@ use std::sync::{Arc, OnceLock};
 
 use self::cipher::SectorCipher;
 use self::data::{EncryptedData, VIEWS_BYTE};
-use self::envelope::ENVELOPE_AREA;
+pub(super) use self::envelope::ENVELOPE_AREA;
+pub(super) use self::envelope::is_one as has_keys;
 pub use self::key::EncryptionKey;
 use self::log::EncryptedLog;
 use super::lock::{self, Kind, LockedFile};
