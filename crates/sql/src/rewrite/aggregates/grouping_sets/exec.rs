@@ -182,7 +182,7 @@ struct Merge {
 }
 
 /// The reader of the output has gone.
-struct Gone;
+struct NoReader;
 
 impl Run {
     async fn all_levels(self, input: SendableRecordBatchStream) -> Result<()> {
@@ -246,7 +246,7 @@ impl Run {
     }
 
     /// Sends groups of a level, once for each time that the query names its set.
-    async fn send(&self, level: usize, batch: &RecordBatch) -> Result<Result<(), Gone>> {
+    async fn send(&self, level: usize, batch: &RecordBatch) -> Result<Result<(), NoReader>> {
         let (shape, level, rows) = (&self.shape, &self.shape.levels[level], batch.num_rows());
         for &id in &level.ids {
             let mut columns = batch.columns().iter().cloned();
@@ -261,7 +261,7 @@ impl Run {
             let sent = RecordBatch::try_new_with_options(Arc::clone(&shape.schema), all, &options)?;
             self.metrics.record_output(rows);
             if self.output.send(Ok(sent)).await.is_err() {
-                return Ok(Err(Gone));
+                return Ok(Err(NoReader));
             }
         }
         Ok(Ok(()))
