@@ -13,7 +13,7 @@ pub type Row = [Vec<u8>; FIELDS];
 
 /// An open engine, which any number of threads use.
 pub trait Engine: Sync + Sized {
-    /// What each thread has for itself.
+    /// The state that each thread has for itself.
     type Client<'e>: Client
     where
         Self: 'e;

@@ -121,7 +121,7 @@ impl Options {
     /// Sets the length of the log at which a checkpoint is made in the background. The default is twice the length of
     /// the data, within [bounds](Self::LOG_LIMIT_BYTES). A longer log needs fewer checkpoints, each of which may write
     /// all of the data, but opening the store after a crash takes longer: about a second for each 20 MiB of small
-    /// entries. Where a checkpoint writes little, because the store has little data, one is made at the latest when the log is four times as
+    /// entries. A checkpoint of little data writes little: one is made at the latest when the log is four times as
     /// long as the data, and longer than 16 MiB.
     #[must_use]
     pub fn log_limit_bytes(mut self, log_limit_bytes: u64) -> Self {
@@ -136,7 +136,7 @@ impl Options {
         limit.min(data_bytes.saturating_mul(4).max(16 << 20))
     }
 
-    /// How much space may wait for a checkpoint in a store with this much data.
+    /// The maximum space that waits for a checkpoint in a store with this much data.
     pub(crate) fn checkpoint_space(&self, data_bytes: u64) -> u64 {
         self.checkpoint_space_bytes.min(data_bytes.saturating_mul(2).max(16 << 20))
     }

@@ -26,7 +26,7 @@ use super::levels::{Level, levels, max_ordinal};
 use super::queue::queue;
 
 /// Takes groups of all keys with partial results, and returns the groups of several grouping sets, with DataFusion's `__grouping_id` and partial
-/// results, for the aggregate that merges those of all partitions.
+/// results, for the aggregate that merges the results of all partitions.
 #[derive(Debug)]
 pub(super) struct GroupingSetsExec {
     input: Arc<dyn ExecutionPlan>,
@@ -35,7 +35,7 @@ pub(super) struct GroupingSetsExec {
     properties: Arc<PlanProperties>,
 }
 
-/// What does not change with the input.
+/// The parts that do not change with the input.
 #[derive(Debug)]
 struct Shape {
     /// As the query names them: a mask of the keys that are null in it.
@@ -44,7 +44,7 @@ struct Shape {
     aggregates: Vec<Arc<AggregateFunctionExpr>>,
     /// Keys, and columns of partial results.
     input_schema: SchemaRef,
-    /// The same, with `__grouping_id` after the keys.
+    /// The columns of the input, with `__grouping_id` after the keys.
     schema: SchemaRef,
 }
 
@@ -211,7 +211,7 @@ impl Run {
         Ok(())
     }
 
-    /// Begins to merge groups of a level into those of the levels that follow from it.
+    /// Begins to merge groups of a level into the groups of the levels that follow from it.
     fn begin_merges(&self, parent: usize) -> Result<Vec<Merge>> {
         let levels = &self.shape.levels;
         let following = (0..levels.len()).filter(|&level| levels[level].parent == Some(parent));
