@@ -36,6 +36,19 @@ pub(crate) struct CopiedColumns {
     pub(crate) are_listed: bool,
 }
 
+/// The columns that a function reads.
+#[derive(Debug, Clone)]
+pub(super) enum ReadColumns {
+    /// All, with the types that their values have.
+    Inferred,
+    /// All, some with these types.
+    Some(Vec<Field>),
+    /// These.
+    Declared(SchemaRef),
+    /// All, as texts.
+    Texts,
+}
+
 /// Batches that are read ahead.
 const AHEAD: usize = 2;
 
@@ -113,6 +126,39 @@ impl TextTable {
             may_be_none: false,
         };
         Box::pin(async { Ok(Arc::new(blocking(|| Self::new(files, None, &[])).await?) as Arc<dyn TableProvider>) })
+    }
+
+    /// The files of a function.
+    pub(super) fn read(
+        locations: Vec<String>,
+        format: TextFormat,
+        options: &HashMap<String, String>,
+        partitions: DatasetOptions,
+        columns: ReadColumns,
+    ) -> Result<Self> {
+        let options = FileOptions::parse(format, options)?;
+        let mut files = TextFiles { locations, format, options, partitions, may_be_none: false };
+        match columns {
+            ReadColumns::Inferred => Self::new(files, None, &[]),
+            ReadColumns::Some(fields) => {
+                let types = fields.into_iter().map(|field| (field.name().clone(), field.data_type().clone()));
+                files.options.text.types = types.collect();
+                Self::new(files, None, &[])
+            }
+            ReadColumns::Declared(schema) => {
+                files.options.text.columns = Some(Arc::clone(&schema));
+                files.partitions = files.partitions.partitions(false);
+                Self::new(files, Some(&schema), &[])
+            }
+            ReadColumns::Texts => {
+                let mut names_only = files.clone();
+                names_only.options.text.infer_rows = Some(InferRows::First(0));
+                let names = Self::new(names_only, None, &[])?;
+                let types = names.schema.fields().iter().map(|field| (field.name().clone(), DataType::Utf8));
+                files.options.text.types = types.collect();
+                Self::new(files, None, &[])
+            }
+        }
     }
 
     /// The files of COPY FROM, read as the types of the table's columns, and whether they have names of their columns.

@@ -14,7 +14,7 @@ pub(crate) mod windows;
 pub(crate) use self::extremes::NestedExtremes;
 pub(crate) use self::frames::PeerFrames;
 pub(crate) use self::list_aggregates::DistinctLists;
-pub(crate) use self::mode::mode_function;
+pub(crate) use self::mode::count_functions;
 pub(crate) use self::offsets::SortedOffsets;
 pub(crate) use self::running_extremes::RunningExtremes;
 pub(crate) use self::selected::nulls_beside_selected;
