@@ -56,7 +56,7 @@ use crate::rewrite::{
     FilterBounds, FloatOrder, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets, NestedExtremes,
     NestedLimits, NestedOrder, NullLists, OctetLength, PeerFrames, PlainPlaces, PropertyBarriers, RunningExtremes,
     SharingPlanner, SortedOffsets, StandardCasts, Unnesting, age_function, at_time_zone_function, checked_sum,
-    expand_columns, map_extract_function, merge_join_columns, count_functions, null_safe_rules, typed_as_function,
+    count_functions, expand_columns, map_extract_function, merge_join_columns, null_safe_rules, typed_as_function,
     uuid_function, whole_number_functions, with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};

@@ -50,9 +50,9 @@ pub(super) fn moment(data_type: &DataType) -> Option<DataType> {
 /// A part of a moment.
 #[derive(Debug, Clone, Copy)]
 enum Part {
-    /// So many microseconds.
+    /// A number of microseconds.
     Micros(i64),
-    /// So many months.
+    /// A number of months.
     Months(i64),
 }
 

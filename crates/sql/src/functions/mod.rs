@@ -9,7 +9,9 @@
 //! | `time_format` | `strftime`, `strptime`, `try_strptime` |
 //! | `patterns` | `regexp_extract`, `regexp_extract_all`, `regexp_split`, `string_split` |
 //! | `similarity` | `hamming`, `jaccard`, `jaro_similarity`… |
-//! | `text_format`, `text_values` | `format`, `printf` |
+//! | `text_format` | `format`, `printf` |
+//! | `text_parts` | `text[2:3]`, `hex`, `bin` |
+//! | `type_names` | the names of types |
 //! | `values` | `typeof`, `hash`, `len`, `bit_count`, `isinf`, `isfinite`, `bar` |
 
 mod buckets;
@@ -19,11 +21,17 @@ mod function;
 mod patterns;
 mod similarity;
 mod text_format;
+mod text_parts;
 mod time_format;
 mod type_names;
 mod values;
 
 use datafusion::logical_expr::ScalarUDF;
+
+/// The function of `text[first:last]`.
+pub(crate) fn text_slice_function() -> ScalarUDF {
+    ScalarUDF::from(function::ForeignFunction::new(text_parts::SLICE))
+}
 
 /// The functions of a session.
 pub(crate) fn foreign_functions() -> impl Iterator<Item = ScalarUDF> {
@@ -34,6 +42,7 @@ pub(crate) fn foreign_functions() -> impl Iterator<Item = ScalarUDF> {
         patterns::FUNCTIONS,
         similarity::FUNCTIONS,
         text_format::FUNCTIONS,
+        text_parts::FUNCTIONS,
         time_format::FUNCTIONS,
         values::FUNCTIONS,
     ]

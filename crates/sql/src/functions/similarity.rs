@@ -1,4 +1,4 @@
-//! How similar two texts are.
+//! The similarity of two texts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -143,7 +143,7 @@ fn parse_moments(arguments: &[ArrayRef], is_lenient: bool) -> Result<ArrayRef> {
     Ok(Arc::new(rows.collect::<Result<TimestampMicrosecondArray>>()?))
 }
 
-/// Parses a moment. Missing parts are those of 1 January 1900 at midnight.
+/// Parses a moment. Missing parts are taken from 1 January 1900 at midnight.
 fn parse_moment(text: &str, items: &[Item<'static>]) -> Option<NaiveDateTime> {
     let mut parsed = Parsed::new();
     parse(&mut parsed, text, items.iter()).ok()?;

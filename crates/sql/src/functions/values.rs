@@ -117,7 +117,7 @@ fn lengths(arguments: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(lengths.collect::<Int64Array>()))
 }
 
-/// Negative numbers have the bits of their own width.
+/// Negative numbers have the bits of their type.
 fn bit_counts(arguments: &[ArrayRef]) -> Result<ArrayRef> {
     let array = &arguments[0];
     let mask = match array.data_type() {

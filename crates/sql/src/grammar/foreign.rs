@@ -43,7 +43,7 @@ fn word(edits: &mut Edits, at: usize, depth: i32, asof: &mut Vec<i32>) -> Result
         }
         Some("asof") if edits.is_word(at + 1, "join") || edits.is_word(at + 2, "join") => {
             let is_known = ["join", "left", "inner"].iter().any(|word| edits.is_word(at + 1, word));
-            // Snowflake's form has a condition of its own.
+            // Snowflake's form has MATCH_CONDITION.
             let right =
                 edits.end(at + 1, |at| ["on", "using", "match_condition"].iter().any(|word| edits.is_word(at, word)));
             if !edits.is_word(right, "match_condition") {
@@ -81,7 +81,9 @@ fn word(edits: &mut Edits, at: usize, depth: i32, asof: &mut Vec<i32>) -> Result
             edits.remove(at + 1..end);
             edits.insert(end, &format!(" BERNOULLI ({number} {unit}) "));
         }
-        Some("macro") if at > 0 && ["create", "replace", "temp", "temporary"].iter().any(|word| edits.is_word(at - 1, word)) => {
+        Some("macro")
+            if at > 0 && ["create", "replace", "temp", "temporary"].iter().any(|word| edits.is_word(at - 1, word)) =>
+        {
             let advice = "CREATE MACRO is not supported: write the expression, or CREATE VIEW name AS SELECT …";
             return Err(error_at(advice, edits.span(at).start));
         }
@@ -96,12 +98,16 @@ fn word(edits: &mut Edits, at: usize, depth: i32, asof: &mut Vec<i32>) -> Result
         Some("from") if starts_query(edits, at) => select_all(edits, at),
         Some(name) if starts_query(edits, at) => {
             let advice = match name {
-                "pivot" => "PIVOT is not supported: write sum(…) FILTER (WHERE …) AS name for each column, and GROUP BY",
+                "pivot" => {
+                    "PIVOT is not supported: write sum(…) FILTER (WHERE …) AS name for each column, and GROUP BY"
+                }
                 "unpivot" => {
                     "UNPIVOT is not supported: write SELECT id, unnest(['a', 'b']) AS name, unnest([a, b]) AS value FROM t"
                 }
                 "summarize" => "SUMMARIZE is not supported: run lath describe FILES, or select the aggregates",
-                "pragma" => "PRAGMA is not supported: SET and SHOW ALL are for settings, SHOW TABLES and DESCRIBE t for tables",
+                "pragma" => {
+                    "PRAGMA is not supported: SET and SHOW ALL are for settings, SHOW TABLES and DESCRIBE t for tables"
+                }
                 _ => return Ok(()),
             };
             return Err(error_at(advice, edits.span(at).start));

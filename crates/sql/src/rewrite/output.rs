@@ -10,8 +10,8 @@ use std::ops::ControlFlow;
 use datafusion::common::{Column, Result, TableReference};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::sqlparser::ast::{
-    Expr as SqlExpr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TypedString, Value,
-    ValueWithSpan, VisitMut, VisitorMut, visit_expressions,
+    Expr as SqlExpr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TypedString,
+    UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut, visit_expressions,
 };
 
 use crate::rewrite::foreign_calls;
@@ -101,7 +101,10 @@ fn is_rewritten(item: &SelectItem) -> bool {
             ControlFlow::Break(())
         }
         SqlExpr::BinaryOp { op, .. } if foreign_calls::is_rewritten_operator(op) => ControlFlow::Break(()),
-        SqlExpr::CompoundFieldAccess { .. } | SqlExpr::Interval(_) => ControlFlow::Break(()),
+        SqlExpr::CompoundFieldAccess { .. }
+        | SqlExpr::Interval(_)
+        | SqlExpr::Position { .. }
+        | SqlExpr::UnaryOp { op: UnaryOperator::BitwiseNot, .. } => ControlFlow::Break(()),
         // DataFusion gives all of them the same name.
         SqlExpr::Exists { .. } | SqlExpr::InSubquery { .. } | SqlExpr::AnyOp { .. } | SqlExpr::AllOp { .. } => {
             ControlFlow::Break(())

@@ -21,8 +21,8 @@ mod texts;
 pub(crate) use template::filled;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, ObjectNamePart, Value,
-    ValueWithSpan,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, ObjectNamePart,
+    UnaryOperator, Value, ValueWithSpan,
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
@@ -66,6 +66,7 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
         Expr::BinaryOp { left, op: BinaryOperator::PGStartsWith, right } => {
             Some(filled("starts_with($1, $2)", &[left, right])?)
         }
+        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } => Some(filled("-1 - $1", &[&**operand])?),
         Expr::CompoundFieldAccess { .. } => method_chain(expr),
         _ => None,
     };
@@ -75,7 +76,7 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     Ok(())
 }
 
-/// The expression of a function with so many arguments, and whether it is an aggregate.
+/// The expression of a function with this number of arguments, and whether it is an aggregate.
 fn find(name: &str, count: usize) -> Option<(&'static str, bool)> {
     let scalars = [dates::TEMPLATES, lists::TEMPLATES, numbers::TEMPLATES, texts::TEMPLATES];
     let find = |templates: &[Template]| {

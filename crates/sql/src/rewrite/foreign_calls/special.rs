@@ -12,20 +12,25 @@ use crate::rewrite::values::types::call;
 
 /// Whether a function may be replaced here.
 pub(super) fn is_known(name: &str) -> bool {
-    matches!(
-        name,
-        "struct_pack"
-            | "quantile"
-            | "quantile_disc"
-            | "quantile_cont"
-            | "percentile_disc"
-            | "like_escape"
-            | "ilike_escape"
-            | "list_aggregate"
-            | "list_aggr"
-            | "array_aggregate"
-            | "regexp_extract"
-    )
+    let is_of_list = name.strip_prefix("list_").is_some_and(|aggregate| LIST_AGGREGATES.contains(&aggregate));
+    is_of_list
+        || matches!(
+            name,
+            "struct_pack"
+                | "list_value"
+                | "list_pack"
+                | "array_value"
+                | "quantile"
+                | "quantile_disc"
+                | "quantile_cont"
+                | "percentile_disc"
+                | "like_escape"
+                | "ilike_escape"
+                | "list_aggregate"
+                | "list_aggr"
+                | "array_aggregate"
+                | "regexp_extract"
+        )
 }
 
 /// The expression of a call; `None` if it stays.
@@ -33,6 +38,13 @@ pub(super) fn replacement(name: &str, function: &Function) -> Result<Option<Expr
     let place = function.name.span().start;
     match name {
         "struct_pack" => struct_pack(function).map(Some),
+        "list_value" | "list_pack" | "array_value" => again(renamed(function, "make_array")),
+        "regexp_extract" => match arguments(function).as_deref() {
+            Some([value, pattern, Expr::Array(names), rest @ ..]) => {
+                named_groups(value, pattern, names, rest).map(Some)
+            }
+            _ => Ok(None),
+        },
         "quantile" => again(renamed(function, "quantile_disc")),
         "percentile_disc" => percentile(function),
         "quantile_disc" | "quantile_cont" => quantiles(name, function),
@@ -134,6 +146,17 @@ fn struct_pack(function: &Function) -> Result<Expr, ParserError> {
                 return Err(error_at(&message, function.name.span().start));
             }
         }
+    }
+    Ok(call("named_struct", fields))
+}
+
+/// `regexp_extract(text, pattern, ['a', 'b'])` as a struct of the groups.
+fn named_groups(value: &Expr, pattern: &Expr, names: &Array, rest: &[&Expr]) -> Result<Expr, ParserError> {
+    let mut fields = Vec::new();
+    for (at, name) in names.elem.iter().enumerate() {
+        let group = Expr::value(Value::Number((at + 1).to_string(), false));
+        let arguments = [value, pattern, &group].into_iter().chain(rest.iter().copied()).cloned().collect();
+        fields.extend([name.clone(), call("regexp_extract", arguments)]);
     }
     Ok(call("named_struct", fields))
 }

@@ -18,21 +18,21 @@ pub(super) const COLUMNS: &str = "columns";
 
 /// A column and what `\0` to `\9` stand for in its new name.
 #[derive(Debug, Clone)]
-pub(super) struct Chosen {
+pub(super) struct ColumnChoice {
     pub(super) column: FromColumn,
     pub(super) groups: Vec<String>,
 }
 
 /// Chooses the columns of a call.
-pub(super) async fn choose(state: &SessionState, call: &Function, columns: &[FromColumn]) -> Result<Vec<Chosen>> {
-    let whole = |column: &FromColumn| Chosen { column: column.clone(), groups: vec![column.name.clone()] };
+pub(super) async fn choose(state: &SessionState, call: &Function, columns: &[FromColumn]) -> Result<Vec<ColumnChoice>> {
+    let whole = |column: &FromColumn| ColumnChoice { column: column.clone(), groups: vec![column.name.clone()] };
     let FunctionArguments::List(list) = &call.args else {
         return plan_err!("COLUMNS takes a pattern, as COLUMNS('^a')");
     };
     let [FunctionArg::Unnamed(argument)] = list.args.as_slice() else {
         return plan_err!("COLUMNS takes one argument: a pattern, names in brackets, * or a function of the name");
     };
-    let chosen: Vec<Chosen> = match argument {
+    let chosen: Vec<ColumnChoice> = match argument {
         FunctionArgExpr::Wildcard => columns.iter().map(whole).collect(),
         FunctionArgExpr::WildcardWithOptions(options) => {
             let excluded = excluded(options)?;
@@ -51,7 +51,7 @@ pub(super) async fn choose(state: &SessionState, call: &Function, columns: &[Fro
                     .iter()
                     .map(|group| group.map_or(String::new(), |group| group.as_str().to_owned()))
                     .collect();
-                Some(Chosen { column: column.clone(), groups })
+                Some(ColumnChoice { column: column.clone(), groups })
             };
             columns.iter().filter_map(group).collect()
         }

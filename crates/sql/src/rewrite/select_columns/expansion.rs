@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::FromColumn;
-use super::choice::{COLUMNS, Chosen, choose, excluded, last_name};
+use super::choice::{COLUMNS, ColumnChoice, choose, excluded, last_name};
 use crate::dialect::normal;
 
 pub(super) fn is_needed(select: &Select) -> bool {
@@ -121,7 +121,11 @@ fn pattern_name(pattern: &str, groups: &[String]) -> String {
 }
 
 /// The copies of an expression for each column; `None` if it does not call COLUMNS.
-async fn copies(state: &SessionState, expr: &Expr, columns: &[FromColumn]) -> Result<Option<Vec<(Expr, Chosen)>>> {
+async fn copies(
+    state: &SessionState,
+    expr: &Expr,
+    columns: &[FromColumn],
+) -> Result<Option<Vec<(Expr, ColumnChoice)>>> {
     let Some(first) = call(expr) else { return Ok(None) };
     let chosen = choose(state, &first, columns).await?;
     let text = first.to_string();

@@ -9,7 +9,7 @@ pub(crate) struct Calendar {
 }
 
 impl Calendar {
-    /// The day that is so many days after 1 January 1970.
+    /// The day at a number of days after 1 January 1970.
     pub(crate) fn from_days(days: i64) -> Self {
         // Days since 1 March of the year 0: each leap day is the last of its year.
         let shifted = days + 719_468;
