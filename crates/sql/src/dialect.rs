@@ -3,12 +3,15 @@
 use std::any::TypeId;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, ExactNumberInfo, Expr, Ident, Spanned, UnaryOperator,
+    BinaryOperator, CastKind, DataType, ExactNumberInfo, Expr, Ident, LambdaFunction, LambdaFunctionParameter,
+    LambdaSyntax, OneOrManyWithParens, Spanned, UnaryOperator,
 };
 use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token};
+
+use crate::rewrite::call;
 
 /// Operator precedence of [PostgreSQL](https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-PRECEDENCE). All other operators
 /// (`||`, `->`, `~`, `&`, `|`, `<<`, …) have the same level, `OTHER`.
@@ -34,6 +37,15 @@ pub(crate) const AT_PREFIX: &str = "at ";
 
 /// Before the text of an expression that stands in the place of a column's name.
 pub(crate) const EXPRESSION_PREFIX: &str = "\u{1f}expression ";
+
+/// Stands for the arrow between the parameters and the body of a function of elements.
+pub(crate) const LAMBDA: &str = "lambda";
+
+/// The first condition or column of a join to the nearest row.
+pub(crate) const ASOF: &str = "asof join";
+
+/// Before the size of a sample, as the name of a window.
+pub(crate) const SAMPLE: &str = "sample ";
 
 /// The dialect of Lath's statements.
 #[derive(Debug)]
@@ -135,6 +147,14 @@ impl Dialect for LathDialect {
         supports_xml_expressions,
     }
 
+    fn supports_numeric_literal_underscores(&self) -> bool {
+        true
+    }
+
+    fn supports_order_by_all(&self) -> bool {
+        true
+    }
+
     fn prec_value(&self, precedence: Precedence) -> u8 {
         match precedence {
             Precedence::Period => binding::PERIOD,
@@ -174,6 +194,9 @@ impl Dialect for LathDialect {
     }
 
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        if let Some(function) = element_function(parser) {
+            return Some(function);
+        }
         let op = match parser.peek_token_ref().token {
             Token::Minus => UnaryOperator::Minus,
             Token::Plus => UnaryOperator::Plus,
@@ -188,6 +211,7 @@ impl Dialect for LathDialect {
         let token = parser.peek_token_ref();
         match &token.token {
             Token::Word(word) if word.keyword == Keyword::IS => distinct_from(parser, expr),
+            Token::Word(word) if word.keyword == Keyword::IN => in_list(parser, expr),
             Token::Caret => Some(power(parser, expr)),
             _ if precedence == binding::COMPARISON && is_comparison(expr) => {
                 let message =
@@ -242,6 +266,48 @@ fn distinct_from(parser: &mut Parser, left: &Expr) -> Option<Result<Expr, Parser
     Some(parser.parse_subexpr(binding::IS).map(|right| match negated {
         true => Expr::IsNotDistinctFrom(left, Box::new(right)),
         false => Expr::IsDistinctFrom(left, Box::new(right)),
+    }))
+}
+
+/// Parses `value IN list`, where the list is not in parentheses.
+fn in_list(parser: &mut Parser, value: &Expr) -> Option<Result<Expr, ParserError>> {
+    if *parser.peek_nth_token_ref(1) == Token::LParen
+        || matches!(&parser.peek_nth_token_ref(1).token, Token::Word(word) if word.keyword == Keyword::UNNEST)
+    {
+        return None;
+    }
+    parser.advance_token();
+    Some(parser.parse_subexpr(binding::BETWEEN).map(|list| call("array_has", vec![list, value.clone()])))
+}
+
+/// Parses a function of elements, `x -> x + 1` or `(x, y) -> x + y`, if the arrow is marked as one.
+fn element_function(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    let is_arrow =
+        |number: usize| matches!(&parser.peek_nth_token_ref(number).token, Token::Placeholder(text) if text == LAMBDA);
+    let in_parentheses = *parser.peek_token_ref() == Token::LParen;
+    let mut names = Vec::new();
+    let mut number = usize::from(in_parentheses);
+    loop {
+        let Token::Word(word) = &parser.peek_nth_token_ref(number).token else { return None };
+        names.push(word.clone().into_ident(parser.peek_nth_token_ref(number).span));
+        number += 1;
+        if !in_parentheses || *parser.peek_nth_token_ref(number) != Token::Comma {
+            break;
+        }
+        number += 1;
+    }
+    number += usize::from(in_parentheses);
+    if !is_arrow(number) {
+        return None;
+    }
+    for _ in 0..=number {
+        parser.advance_token();
+    }
+    let parameter = |name| LambdaFunctionParameter { name, data_type: None };
+    let parameters: Vec<LambdaFunctionParameter> = names.into_iter().map(parameter).collect();
+    Some(parser.parse_expr().map(|body| {
+        let params = OneOrManyWithParens::Many(parameters);
+        Expr::Lambda(LambdaFunction { params, body: Box::new(body), syntax: LambdaSyntax::Arrow })
     }))
 }
 

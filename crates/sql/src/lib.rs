@@ -26,6 +26,7 @@ mod effect;
 mod error;
 mod explain;
 mod files;
+mod functions;
 mod grammar;
 mod join_order;
 mod json;

@@ -41,9 +41,10 @@ use crate::definition::{Definitions, take_temporary};
 use crate::effect::changes_database;
 use crate::error::{blocking, table_error};
 use crate::files::{
-    Catalogs, ExternalTables, LakeTables, LathTable, Locations, ReadLake, ReadParquet, ShownTables, TextTables,
-    copied_text,
+    Catalogs, ExternalTables, LakeTables, LathTable, Locations, ReadLake, ReadParquet, ReadText, ShownTables,
+    TextTables, copied_text,
 };
+use crate::functions::foreign_functions;
 use crate::grammar::parse;
 use crate::join_order::JoinOrder;
 use crate::json::{JsonOperators, json_functions};
@@ -55,8 +56,8 @@ use crate::rewrite::{
     FilterBounds, FloatOrder, GroupingSets, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets,
     NestedExtremes, NestedLimits, NestedOrder, NullLists, OctetLength, PeerFrames, PlainPlaces, PropertyBarriers,
     RunningExtremes, SharingPlanner, SortedOffsets, StandardCasts, Unnesting, VariantCasts, age_function,
-    at_time_zone_function, checked_sum, map_extract_function, merge_join_columns, mode_function, null_safe_rules,
-    typed_as_function, uuid_function, whole_number_functions, with_output_names,
+    at_time_zone_function, checked_sum, count_functions, expand_columns, map_extract_function, merge_join_columns,
+    null_safe_rules, typed_as_function, uuid_function, whole_number_functions, with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::transaction::run_transaction_statement;
@@ -223,6 +224,7 @@ impl Session {
             .with_table_factory("LATH".to_owned(), Arc::new(AttachedTables { opening: opening.clone() }))
             .with_relation_planners(vec![
                 Arc::new(ReadParquet { opening: opening.clone() }),
+                Arc::new(ReadText),
                 Arc::new(ReadLake { runtime: runtime.clone() }),
                 Arc::new(TableFunctions { tables: Arc::clone(&tables) }),
             ])
@@ -230,6 +232,9 @@ impl Session {
         state.register_expr_planner(Arc::new(DateArithmetic))?;
         state.register_expr_planner(Arc::new(JsonOperators))?;
         for function in json_functions() {
+            state.register_udf(Arc::new(function))?;
+        }
+        for function in foreign_functions() {
             state.register_udf(Arc::new(function))?;
         }
         state.register_udaf(checked_sum())?;
@@ -247,7 +252,9 @@ impl Session {
         state.register_udf(Arc::new(typed_as_function()))?;
         state.register_udf(Arc::new(map_extract_function()))?;
         state.register_udf(Arc::new(age_function()))?;
-        state.register_udaf(Arc::new(mode_function()))?;
+        for function in count_functions() {
+            state.register_udaf(Arc::new(function))?;
+        }
         state.register_function_rewrite(map_access)?;
         state.register_function_rewrite(Arc::new(NullLists))?;
         state.register_function_rewrite(Arc::new(ListTypes))?;
@@ -314,6 +321,7 @@ impl Session {
                     return empty_answer(self.context.state());
                 }
                 self.catalogs.join_levels(&mut statement)?;
+                expand_columns(&self.context.state(), &mut statement).await?;
                 name_columns(&self.context.state(), &mut statement).await?;
                 let returning = take_returning(&mut statement)?;
                 adapt_assignments(&mut statement)?;

@@ -12,7 +12,7 @@ use lath_text::TextFormat;
 use super::catalog_table::open_locations;
 use super::location::Locations;
 use super::table::FileColumns;
-use super::text_table::{CopiedColumns, TextTable};
+use super::text::{CopiedColumns, TextTable};
 use crate::error::blocking;
 use crate::grammar::CopyFrom;
 use crate::table_opening::TableOpening;

@@ -14,7 +14,7 @@ use lath_text::TextFormat;
 
 use super::catalog_table::open_locations;
 use super::table::FileColumns;
-use super::text_table::{TextTable, only_parquet};
+use super::text::{TextTable, only_parquet};
 use crate::error::blocking;
 use crate::local_path::local_path;
 use crate::scan::TableFuture;

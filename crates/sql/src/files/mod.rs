@@ -14,8 +14,7 @@ mod show_tables;
 mod some_columns;
 mod table;
 mod table_function;
-mod text_options;
-mod text_table;
+mod text;
 
 pub use self::catalog_table::{CatalogTable, keyed_snapshot, keyed_table};
 pub(crate) use self::catalogs::Catalogs;
@@ -31,5 +30,4 @@ pub(crate) use self::rest_catalog::AttachedCatalog;
 pub(crate) use self::show_tables::ShownTables;
 pub use self::some_columns::SomeColumns;
 pub use self::table::LathTable;
-pub(crate) use self::text_options::copied_text;
-pub(crate) use self::text_table::{CopiedColumns, TextTables};
+pub(crate) use self::text::{CopiedColumns, ReadText, TextTables, copied_text};

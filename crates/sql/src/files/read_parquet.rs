@@ -15,6 +15,8 @@ use super::table_function;
 use crate::table_opening::TableOpening;
 
 const READ_PARQUET: &str = "read_parquet";
+/// The other name of the function in DuckDB.
+const PARQUET_SCAN: &str = "parquet_scan";
 const READ_CATALOG: &str = "read_catalog";
 
 /// Plans calls of the functions.
@@ -41,7 +43,8 @@ impl RelationPlanner for ReadParquet {
         relation: TableFactor,
         context: &mut dyn RelationPlannerContext,
     ) -> Result<RelationPlanning> {
-        let Some((name, (), arguments)) = table_function::called(&relation, &[(READ_PARQUET, ()), (READ_CATALOG, ())])
+        let Some((name, (), arguments)) =
+            table_function::called(&relation, &[(READ_PARQUET, ()), (PARQUET_SCAN, ()), (READ_CATALOG, ())])
         else {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         };
@@ -60,8 +63,9 @@ impl Arguments {
                 Some("union" | "union_by_name") => parsed.union = switch(function, "union", value)?,
                 Some("partitions" | "hive_partitioning") => parsed.partitions = switch(function, "partitions", value)?,
                 Some("plain_files") => parsed.plain_files = switch(function, "plain_files", value)?,
-                Some("file_name" | "filename") => parsed.file_name = column(function, "file_name", value)?,
-                Some("row_number" | "file_row_number") => parsed.row_number = column(function, "row_number", value)?,
+                // The column has the name of the argument.
+                Some(name @ ("file_name" | "filename")) => parsed.file_name = column(function, name, value)?,
+                Some(name @ ("row_number" | "file_row_number")) => parsed.row_number = column(function, name, value)?,
                 Some(other) => {
                     return plan_err!(
                         "{function}: unknown argument {other}; the arguments are union, partitions, plain_files, file_name and row_number"
@@ -101,7 +105,7 @@ pub(super) fn text(expr: &Expr) -> Option<&str> {
     }
 }
 
-fn locations(function: &str, expr: &Expr) -> Result<Vec<String>> {
+pub(super) fn locations(function: &str, expr: &Expr) -> Result<Vec<String>> {
     let all = match expr {
         Expr::Array(array) => array.elem.iter().map(text).collect(),
         one => text(one).map(|text| vec![text]),
@@ -111,9 +115,11 @@ fn locations(function: &str, expr: &Expr) -> Result<Vec<String>> {
     Ok(all.into_iter().map(str::to_owned).collect())
 }
 
-fn boolean(expr: &Expr) -> Option<bool> {
+pub(super) fn boolean(expr: &Expr) -> Option<bool> {
     match expr {
         Expr::Value(ValueWithSpan { value: Value::Boolean(is_on), .. }) => Some(*is_on),
+        Expr::Value(ValueWithSpan { value: Value::Number(number, _), .. }) if number == "1" => Some(true),
+        Expr::Value(ValueWithSpan { value: Value::Number(number, _), .. }) if number == "0" => Some(false),
         Expr::UnaryOp { op: UnaryOperator::Not, expr } => boolean(expr).map(|is_on| !is_on),
         _ => None,
     }

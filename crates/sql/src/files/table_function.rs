@@ -7,7 +7,7 @@ use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlannerContext, RelationPlanning};
-use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, TableFactor};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, FunctionArg, FunctionArgExpr, TableFactor};
 
 /// The function that `relation` calls, if it is one of `functions` (names, each with a value), and its arguments.
 pub(super) fn called<'a, T: Copy>(
@@ -27,6 +27,13 @@ pub(super) fn named<'a>(
     context: &dyn RelationPlannerContext,
 ) -> Result<(Option<String>, &'a Expr)> {
     match argument {
+        // DuckDB's form of a name and its value.
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::BinaryOp { left, op: BinaryOperator::Eq, right })) => {
+            match left.as_ref() {
+                Expr::Identifier(name) => Ok((Some(context.normalize_ident(name.clone())), right)),
+                other => plan_err!("{function}: {other} is not the name of an argument"),
+            }
+        }
         FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Ok((None, value)),
         FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => {
             Ok((Some(context.normalize_ident(name.clone())), value))

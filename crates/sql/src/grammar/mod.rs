@@ -6,6 +6,11 @@ mod at;
 mod by_name;
 mod conflict_target;
 mod copy_from;
+mod edits;
+mod foreign;
+mod lambda;
+mod nearest_join;
+mod sampling;
 mod sequence_options;
 mod time_to_live;
 
@@ -16,8 +21,8 @@ use datafusion::common::format::ExplainStatementOptions;
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, DFParserBuilder, ExplainStatement, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Ident, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement as SqlStatement, Value, VisitMut, VisitorMut,
-    WildcardAdditionalOptions,
+    Expr, Ident, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement as SqlStatement, Value, VisitMut,
+    VisitorMut, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -25,7 +30,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::dialect::LathDialect;
 use crate::refusal::refuse_ignored;
-use crate::rewrite::rewrite;
+use crate::rewrite::{rewrite, rewrite_expression};
 use crate::statement::explained;
 
 pub(crate) use alter_sequence::{ALTER_SEQUENCE, is_alter_sequence};
@@ -41,6 +46,7 @@ pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
     let tokens = sequence_options::in_order(by_name::with_names(at::with_states(time_to_live::with_options(
         conflict_target::with_expressions(tokens),
     ))));
+    let tokens = lambda::with_marked_arrows(foreign::rewritten(tokens)?);
     let mut parser = DFParserBuilder::new(tokens).with_dialect(&LathDialect).build()?;
     let mut statements = VecDeque::new();
     loop {
@@ -51,6 +57,7 @@ pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
         let start = parser.parser.peek_token_ref().span.start;
         let mut statement = statement(&mut parser)?;
         returning(&mut parser, &mut statement)?;
+        adapt(&mut statement)?;
         refuse_ignored(&statement, text, start)?;
         select_all(&mut statement);
         rewrite(&mut statement)?;
@@ -60,6 +67,19 @@ pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
             return parser.parser.expected("end of statement", next).map_err(Into::into);
         }
     }
+}
+
+/// Parses the name of a type, and returns a null of it.
+pub(crate) fn parse_type(name: &str) -> Result<Expr> {
+    let text = format!("CAST(NULL AS {name})");
+    let mut parser = DFParserBuilder::new(text.as_str()).with_dialect(&LathDialect).build()?;
+    let mut null = parser.parser.parse_expr()?;
+    let next = parser.parser.peek_token();
+    if next != Token::EOF {
+        return plan_err!("{name} is not the name of a type");
+    }
+    rewrite_expression(&mut null)?;
+    Ok(null)
 }
 
 /// Parses `SELECT * FROM` a table, and lets `change` replace parts of the query.
@@ -131,6 +151,25 @@ fn returning(parser: &mut DFParser<'_>, statement: &mut Statement) -> Result<()>
     Ok(())
 }
 
+/// Replaces samples and joins to the nearest row.
+fn adapt(statement: &mut Statement) -> Result<(), ParserError> {
+    for step in [visit(statement, &mut sampling::Sampling), visit(statement, &mut nearest_join::NearestJoins)] {
+        if let ControlFlow::Break(error) = step {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Visits the query of a statement, even within EXPLAIN or COPY.
+fn visit<V: VisitorMut>(statement: &mut Statement, visitor: &mut V) -> ControlFlow<V::Break> {
+    match explained(statement) {
+        Statement::Statement(statement) => statement.visit(visitor),
+        Statement::CopyTo(CopyToStatement { source: CopyToSource::Query(query), .. }) => query.visit(visitor),
+        _ => ControlFlow::Continue(()),
+    }
+}
+
 /// Makes `FROM trips` select all columns.
 fn select_all(statement: &mut Statement) {
     let _ = match explained(statement) {
@@ -191,6 +230,26 @@ fn copy(parser: &mut DFParser<'_>) -> Result<Statement> {
             options(parser, &mut copy.options)?;
         } else {
             break;
+        }
+    }
+    // DuckDB's names of options.
+    if let Some(at) = copy.options.iter().position(|(name, _)| name.eq_ignore_ascii_case("partition_by")) {
+        let columns = value_text(copy.options.remove(at).1);
+        if !copy.partitioned_by.is_empty() {
+            return plan_err!("PARTITIONED BY and the option partition_by are the same; give one of them");
+        }
+        copy.partitioned_by = columns.split(',').map(|column| column.trim().to_owned()).collect();
+    }
+    for (name, _) in &mut copy.options {
+        let known = [
+            ("row_group_size", "row_group_rows"),
+            ("overwrite_or_ignore", "overwrite"),
+            ("delim", "delimiter"),
+            ("sep", "delimiter"),
+            ("nullstr", "null_value"),
+        ];
+        if let Some((_, own)) = known.iter().find(|(foreign, _)| name.eq_ignore_ascii_case(foreign)) {
+            (*own).clone_into(name);
         }
     }
     // `(FORMAT csv)` is `STORED AS CSV`.

@@ -150,10 +150,9 @@ impl Clauses<'_> {
                     opt_exclude: _,
                     opt_except: _,
                     opt_replace: _,
-                    opt_rename,
+                    opt_rename: _,
                     opt_alias,
                 } = options;
-                self.refuse_if(opt_rename.is_some(), "RENAME", after, "name the columns, each with AS")?;
                 self.refuse_if(opt_alias.is_some(), "AS", after, "name the columns, each with AS")
             }
         }

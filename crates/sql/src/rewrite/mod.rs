@@ -31,6 +31,7 @@
 //! | `overflow` | integers, decimals and sums that overflow their type are an error |
 //! | `using_joins` | the column that `USING` and `NATURAL` merge has the values of both sides |
 //! | `inner_values` | VALUES within `CREATE TABLE (columns) AS` keep their types |
+//! | `foreign_calls` | functions of DuckDB that are expressions of other functions |
 //! | `functions` | functions of PostgreSQL and DuckDB that are written otherwise here: `mod(a, b)`, `age(t)`, `mode() WITHIN GROUP` |
 //! | `list_numbers` | functions over lists of numbers refuse lists of lists |
 //! | `list_types` | functions over lists return lists of the type that they promise |
@@ -47,6 +48,7 @@
 //! | `list_aggregates` | `array_agg` with DISTINCT has its own order |
 //! | `text_aggregates` | several `string_agg` with different orders |
 //! | `row_subqueries` | membership of rows in subqueries |
+//! | `select_columns` | `COLUMNS(…)`, `* RENAME`, names of the select list in WHERE and in later items, `ORDER BY ALL` |
 //! | `selected` | the rows that FILTER selects, for the aggregate functions here |
 //! | `types` | type names of DuckDB and PostgreSQL; `VARCHAR(n)` in casts |
 //! | `uuid` | UUIDs from text |
@@ -60,6 +62,7 @@ mod expressions;
 mod field_access;
 mod filter_bounds;
 mod float_order;
+mod foreign_calls;
 mod guards;
 mod joins;
 mod nested_limits;
@@ -68,6 +71,7 @@ mod overflow;
 #[cfg(feature = "remote")]
 pub(crate) mod own_functions;
 mod property_barriers;
+mod select_columns;
 mod statement;
 mod subquery;
 mod times;
@@ -80,7 +84,7 @@ pub(crate) use aggregates::NestedExtremes;
 pub(crate) use aggregates::PeerFrames;
 pub(crate) use aggregates::RunningExtremes;
 pub(crate) use aggregates::SortedOffsets;
-pub(crate) use aggregates::mode_function;
+pub(crate) use aggregates::count_functions;
 #[cfg(feature = "remote")]
 pub(crate) use aggregates::{grouping_sets, with_grouping_sets};
 pub(crate) use filter_bounds::FilterBounds;
@@ -94,9 +98,10 @@ pub(crate) use overflow::{CheckedArithmetic, checked_sum};
 pub(crate) use property_barriers::PropertyBarriers;
 #[cfg(feature = "remote")]
 pub(crate) use property_barriers::{barrier_columns, with_barrier};
-pub(crate) use statement::rewrite;
+pub(crate) use select_columns::expand_columns;
+pub(crate) use statement::{rewrite, rewrite_expression};
 pub(crate) use subquery::{SharingPlanner, Unnesting};
-pub(crate) use times::DateArithmetic;
+pub(crate) use times::{Calendar, DateArithmetic};
 pub(crate) use times::{ComparedIntervals, IntervalWindows};
 pub(crate) use times::{age_function, at_time_zone_function};
 pub(crate) use using_joins::merge_join_columns;
@@ -109,6 +114,7 @@ pub(crate) use values::NullLists;
 pub(crate) use values::OctetLength;
 pub(crate) use values::StandardCasts;
 pub(crate) use values::VariantCasts;
+pub(crate) use values::call;
 pub(crate) use values::typed_as_function;
 pub(crate) use values::uuid_function;
 pub(crate) use values::{MapAccess, map_extract_function};

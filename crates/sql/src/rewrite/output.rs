@@ -10,10 +10,11 @@ use std::ops::ControlFlow;
 use datafusion::common::{Column, Result, TableReference};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::sqlparser::ast::{
-    Expr as SqlExpr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TypedString, Value,
-    ValueWithSpan, VisitMut, VisitorMut, visit_expressions,
+    Expr as SqlExpr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TypedString,
+    UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut, visit_expressions,
 };
 
+use crate::rewrite::foreign_calls;
 use crate::rewrite::values::{functions, types};
 
 use crate::dialect::normal;
@@ -96,7 +97,14 @@ fn is_rewritten(item: &SelectItem) -> bool {
             ControlFlow::Break(())
         }
         SqlExpr::AtTimeZone { .. } | SqlExpr::SimilarTo { .. } => ControlFlow::Break(()),
-        SqlExpr::Function(function) if functions::is_rewritten(function) => ControlFlow::Break(()),
+        SqlExpr::Function(function) if functions::is_rewritten(function) || foreign_calls::is_rewritten(function) => {
+            ControlFlow::Break(())
+        }
+        SqlExpr::BinaryOp { op, .. } if foreign_calls::is_rewritten_operator(op) => ControlFlow::Break(()),
+        SqlExpr::CompoundFieldAccess { .. }
+        | SqlExpr::Interval(_)
+        | SqlExpr::Position { .. }
+        | SqlExpr::UnaryOp { op: UnaryOperator::BitwiseNot, .. } => ControlFlow::Break(()),
         // DataFusion gives all of them the same name.
         SqlExpr::Exists { .. } | SqlExpr::InSubquery { .. } | SqlExpr::AnyOp { .. } | SqlExpr::AllOp { .. } => {
             ControlFlow::Break(())

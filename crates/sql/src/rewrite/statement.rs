@@ -15,7 +15,7 @@ use crate::rewrite::aggregates::{empty_frames, text_aggregates, windows};
 use crate::rewrite::joins::{row_subqueries, rows};
 use crate::rewrite::values::nested::{inner_values, lists};
 use crate::rewrite::values::{cast_names, functions, numbers, patterns, types};
-use crate::rewrite::{change_sources, field_access, output};
+use crate::rewrite::{change_sources, field_access, foreign_calls, output, times};
 use crate::statement::explained;
 
 /// Rewrites the queries and expressions of a statement.
@@ -33,6 +33,14 @@ pub(crate) fn rewrite(statement: &mut Statement) -> Result<(), DataFusionError> 
     match flow {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(DataFusionError::from(error)),
+    }
+}
+
+/// Rewrites an expression as if a statement had it.
+pub(crate) fn rewrite_expression(expr: &mut Expr) -> Result<(), ParserError> {
+    match expr.visit(&mut Rewriter) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
     }
 }
 
@@ -84,7 +92,9 @@ impl VisitorMut for Rewriter {
             row_subqueries::rewrite,
             lists::rewrite,
             field_access::rewrite,
+            times::interval_values,
             functions::rewrite,
+            foreign_calls::rewrite,
         ];
         as_flow(steps.into_iter().try_for_each(|step| step(expr)))
     }

@@ -314,7 +314,7 @@ impl<'a> Cursor<'a> {
         other.leave_subtree(other_depth);
         loop {
             match (self.next_subtree(), other.next_subtree()) {
-                // The keys are those of the nodes above.
+                // The key is the path down to them.
                 (Some(next), Some(other_next)) if next == other_next && self.key == other.key => {}
                 (next, other_next) => {
                     let enter =

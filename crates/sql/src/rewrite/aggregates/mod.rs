@@ -16,7 +16,7 @@ pub(crate) use self::extremes::NestedExtremes;
 pub(crate) use self::frames::PeerFrames;
 pub(crate) use self::grouping_sets::GroupingSets;
 pub(crate) use self::list_aggregates::DistinctLists;
-pub(crate) use self::mode::mode_function;
+pub(crate) use self::mode::count_functions;
 pub(crate) use self::offsets::SortedOffsets;
 pub(crate) use self::running_extremes::RunningExtremes;
 pub(crate) use self::selected::nulls_beside_selected;

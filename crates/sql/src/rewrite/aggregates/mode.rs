@@ -1,4 +1,5 @@
-//! The aggregate `mode`: the value that occurs most often, of several the least.
+//! The aggregates of how often values occur: `mode`, the value that occurs most often, of several the least; `histogram`, a map of values and
+//! counts; `entropy` in bits.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -6,27 +7,44 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, Int64Array, MapArray, StructArray};
+
 use arrow_schema::{DataType, Field, FieldRef};
+use datafusion::arrow::buffer::OffsetBuffer;
 use datafusion::common::{Result, internal_err, plan_err};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature, Volatility};
 use datafusion::scalar::ScalarValue;
 
-/// `mode(value)`.
-pub(crate) fn mode_function() -> AggregateUDF {
-    AggregateUDF::from(Mode { signature: Signature::any(1, Volatility::Immutable) })
+/// `mode(value)`, `histogram(value)` and `entropy(value)`.
+pub(crate) fn count_functions() -> impl Iterator<Item = AggregateUDF> {
+    [Answer::Mode, Answer::Histogram, Answer::Entropy]
+        .into_iter()
+        .map(|answer| AggregateUDF::from(Mode { answer, signature: Signature::any(1, Volatility::Immutable) }))
+}
+
+/// The answer about the counts of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Answer {
+    Mode,
+    Histogram,
+    Entropy,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Mode {
+    answer: Answer,
     signature: Signature,
 }
 
 impl AggregateUDFImpl for Mode {
     fn name(&self) -> &'static str {
-        "mode"
+        match self.answer {
+            Answer::Mode => "mode",
+            Answer::Histogram => "histogram",
+            Answer::Entropy => "entropy",
+        }
     }
 
     fn signature(&self) -> &Signature {
@@ -34,14 +52,17 @@ impl AggregateUDFImpl for Mode {
     }
 
     fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
-        match arg_types {
-            [data_type] => Ok(data_type.clone()),
-            _ => plan_err!("mode has one argument"),
-        }
+        let [data_type] = arg_types else { return plan_err!("{} has one argument", self.name()) };
+        Ok(match self.answer {
+            Answer::Mode => data_type.clone(),
+            Answer::Histogram => histogram_type(data_type),
+            Answer::Entropy => DataType::Float64,
+        })
     }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(Counts { data_type: args.return_type().clone(), counts: HashMap::new(), bytes: 0 }))
+        let data_type = args.expr_fields[0].data_type().clone();
+        Ok(Box::new(Counts { answer: self.answer, data_type, counts: HashMap::new(), bytes: 0 }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
@@ -49,13 +70,14 @@ impl AggregateUDFImpl for Mode {
             let name = format_state_name(args.name, name);
             Arc::new(Field::new(name, DataType::new_list(data_type, true), true))
         };
-        Ok(vec![list("values", args.return_type().clone()), list("counts", DataType::Int64)])
+        Ok(vec![list("values", args.input_fields[0].data_type().clone()), list("counts", DataType::Int64)])
     }
 }
 
 /// How often each value occurs.
 #[derive(Debug)]
 struct Counts {
+    answer: Answer,
     data_type: DataType,
     counts: HashMap<ScalarValue, i64>,
     /// Bytes of the values outside of the map.
@@ -72,6 +94,38 @@ impl Counts {
                 self.counts.insert(value, count);
             }
         }
+    }
+}
+
+/// The type of a map from values to counts.
+fn histogram_type(data_type: &DataType) -> DataType {
+    let fields = [Field::new("key", data_type.clone(), false), Field::new("value", DataType::Int64, true)];
+    DataType::Map(Arc::new(Field::new_struct("entries", fields.to_vec(), false)), false)
+}
+
+impl Counts {
+    /// A map of values, in their order, and counts; null if there are none.
+    fn histogram(&self) -> Result<ScalarValue> {
+        let map_type = histogram_type(&self.data_type);
+        if self.counts.is_empty() {
+            return ScalarValue::try_from(&map_type);
+        }
+        let mut entries: Vec<(&ScalarValue, i64)> = self.counts.iter().map(|(value, count)| (value, *count)).collect();
+        entries.sort_by(|left, right| left.0.partial_cmp(right.0).unwrap_or(Ordering::Equal));
+        let keys = ScalarValue::iter_to_array(entries.iter().map(|(value, _)| (*value).clone()))?;
+        let counts: ArrayRef = Arc::new(Int64Array::from_iter_values(entries.iter().map(|(_, count)| *count)));
+        let DataType::Map(field, _) = &map_type else { return internal_err!("a histogram is a map") };
+        let DataType::Struct(fields) = field.data_type() else { return internal_err!("a map has entries") };
+        let entries = StructArray::try_new(fields.clone(), vec![keys, counts], None)?;
+        let offsets = OffsetBuffer::from_lengths([entries.len()]);
+        let map = MapArray::try_new(Arc::clone(field), offsets, entries, None, false)?;
+        Ok(ScalarValue::Map(Arc::new(map)))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts are small or need no last digit")]
+    fn entropy(&self) -> f64 {
+        let all = self.counts.values().sum::<i64>() as f64;
+        self.counts.values().map(|&count| count as f64 / all).map(|share| -share * share.log2()).sum::<f64>().abs()
     }
 }
 
@@ -121,6 +175,11 @@ impl Accumulator for Counts {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
+        match self.answer {
+            Answer::Mode => {}
+            Answer::Histogram => return self.histogram(),
+            Answer::Entropy => return Ok(ScalarValue::from(self.entropy())),
+        }
         let mut best: Option<(&ScalarValue, i64)> = None;
         for (value, &count) in &self.counts {
             let is_better = match best {

@@ -22,10 +22,12 @@ use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawFieldAccessExpr};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, GetFieldAccess, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility,
+    Volatility, lit,
 };
 
-/// Plans `map[key]`.
+use crate::functions::text_slice_function;
+
+/// Plans `map[key]`, and `text[1]` and `text[2:3]` as in DuckDB.
 #[derive(Debug)]
 pub(crate) struct MapAccess {
     value: Arc<ScalarUDF>,
@@ -50,6 +52,17 @@ impl ExprPlanner for MapAccess {
         access: RawFieldAccessExpr,
         schema: &DFSchema,
     ) -> Result<PlannerResult<RawFieldAccessExpr>> {
+        if access.expr.get_type(schema).is_ok_and(|data_type| data_type.is_string()) {
+            let (first, last) = match access.field_access {
+                GetFieldAccess::ListIndex { key } => ((*key).clone(), *key),
+                GetFieldAccess::ListRange { start, stop, stride } if *stride == lit(1_i64) => (*start, *stop),
+                field_access => {
+                    return Ok(PlannerResult::Original(RawFieldAccessExpr { field_access, expr: access.expr }));
+                }
+            };
+            let slice = ScalarFunction::new_udf(Arc::new(text_slice_function()), vec![access.expr, first, last]);
+            return Ok(PlannerResult::Planned(Expr::ScalarFunction(slice)));
+        }
         let Some(key_type) = access.expr.get_type(schema).ok().as_ref().and_then(key_type).cloned() else {
             return Ok(PlannerResult::Original(access));
         };

@@ -20,9 +20,9 @@ use datafusion::physical_plan::streaming::PartitionStream;
 use lath_parquet::{DatasetFile, DatasetOptions, Partitions};
 use lath_text::{Error, InferRows, Setting, TextFile, TextFormat, TextOptions, TextRows};
 
-use super::external::{column_name, has_no_files};
-use super::table::{no_change, with_distinct_names};
-use super::text_options::FileOptions;
+use super::super::external::{column_name, has_no_files};
+use super::super::table::{no_change, with_distinct_names};
+use super::options::FileOptions;
 use crate::error::{blocking, external};
 use crate::local_path::local_path;
 use crate::scan::{TableFuture, changes_refused_by, create_by, insert_by, scan_by};
@@ -34,6 +34,19 @@ pub(crate) struct CopiedColumns {
     pub(crate) fields: Vec<FieldRef>,
     /// Whether the statement lists them, in the order of the files' columns.
     pub(crate) are_listed: bool,
+}
+
+/// The columns that a function reads.
+#[derive(Debug, Clone)]
+pub(super) enum ReadColumns {
+    /// All, with the types that their values have.
+    Inferred,
+    /// All, some with these types.
+    Some(Vec<Field>),
+    /// These.
+    Declared(SchemaRef),
+    /// All, as texts.
+    Texts,
 }
 
 /// Batches that are read ahead.
@@ -48,7 +61,7 @@ pub(crate) struct TextTables {
 
 /// A table of files, which each query lists again.
 #[derive(Debug)]
-pub(super) struct TextTable {
+pub(crate) struct TextTable {
     files: Arc<TextFiles>,
     /// The columns of the files, then of directories.
     schema: SchemaRef,
@@ -104,7 +117,7 @@ impl TableProviderFactory for TextTables {
 
 impl TextTable {
     /// The files that a name stands for.
-    pub(super) fn from_name(name: &str, format: TextFormat) -> TableFuture<'_> {
+    pub(crate) fn from_name(name: &str, format: TextFormat) -> TableFuture<'_> {
         let files = TextFiles {
             locations: vec![name.to_owned()],
             format,
@@ -115,8 +128,41 @@ impl TextTable {
         Box::pin(async { Ok(Arc::new(blocking(|| Self::new(files, None, &[])).await?) as Arc<dyn TableProvider>) })
     }
 
+    /// The files of a function.
+    pub(super) fn read(
+        locations: Vec<String>,
+        format: TextFormat,
+        options: &HashMap<String, String>,
+        partitions: DatasetOptions,
+        columns: ReadColumns,
+    ) -> Result<Self> {
+        let options = FileOptions::parse(format, options)?;
+        let mut files = TextFiles { locations, format, options, partitions, may_be_none: false };
+        match columns {
+            ReadColumns::Inferred => Self::new(files, None, &[]),
+            ReadColumns::Some(fields) => {
+                let types = fields.into_iter().map(|field| (field.name().clone(), field.data_type().clone()));
+                files.options.text.types = types.collect();
+                Self::new(files, None, &[])
+            }
+            ReadColumns::Declared(schema) => {
+                files.options.text.columns = Some(Arc::clone(&schema));
+                files.partitions = files.partitions.partitions(false);
+                Self::new(files, Some(&schema), &[])
+            }
+            ReadColumns::Texts => {
+                let mut names_only = files.clone();
+                names_only.options.text.infer_rows = Some(InferRows::First(0));
+                let names = Self::new(names_only, None, &[])?;
+                let types = names.schema.fields().iter().map(|field| (field.name().clone(), DataType::Utf8));
+                files.options.text.types = types.collect();
+                Self::new(files, None, &[])
+            }
+        }
+    }
+
     /// The files of COPY FROM, read as the types of the table's columns, and whether they have names of their columns.
-    pub(super) fn copied(
+    pub(crate) fn copied(
         location: String,
         format: TextFormat,
         options: &HashMap<String, String>,
@@ -460,6 +506,6 @@ fn failed(error: Error) -> DataFusionError {
 }
 
 /// The error for a file in a store that is not Parquet.
-pub(super) fn only_parquet<T>(name: &str) -> Result<T> {
+pub(crate) fn only_parquet<T>(name: &str) -> Result<T> {
     plan_err!("{name}: only Parquet is read from there; download the file")
 }

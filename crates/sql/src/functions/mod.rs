@@ -1,0 +1,52 @@
+//! Functions of DuckDB that are no expressions of other functions.
+//!
+//! | module | functions |
+//! | --- | --- |
+//! | `function` | a scalar function as a row of a table: its name, types and evaluation |
+//! | `differences` | `date_diff`, `date_sub` |
+//! | `epochs` | `epoch_ms`, `epoch_us`, `epoch_ns` |
+//! | `buckets` | `time_bucket` |
+//! | `time_format` | `strftime`, `strptime`, `try_strptime` |
+//! | `patterns` | `regexp_extract`, `regexp_extract_all`, `regexp_split`, `string_split` |
+//! | `similarity` | `hamming`, `jaccard`, `jaro_similarity`… |
+//! | `text_format` | `format`, `printf` |
+//! | `text_parts` | `text[2:3]`, `hex`, `bin` |
+//! | `type_names` | the names of types |
+//! | `values` | `typeof`, `hash`, `len`, `bit_count`, `isinf`, `isfinite`, `bar` |
+
+mod buckets;
+mod differences;
+mod epochs;
+mod function;
+mod patterns;
+mod similarity;
+mod text_format;
+mod text_parts;
+mod time_format;
+mod type_names;
+mod values;
+
+use datafusion::logical_expr::ScalarUDF;
+
+/// The function of `text[first:last]`.
+pub(crate) fn text_slice_function() -> ScalarUDF {
+    ScalarUDF::from(function::ForeignFunction::new(text_parts::SLICE))
+}
+
+/// The functions of a session.
+pub(crate) fn foreign_functions() -> impl Iterator<Item = ScalarUDF> {
+    [
+        buckets::FUNCTIONS,
+        differences::FUNCTIONS,
+        epochs::FUNCTIONS,
+        patterns::FUNCTIONS,
+        similarity::FUNCTIONS,
+        text_format::FUNCTIONS,
+        text_parts::FUNCTIONS,
+        time_format::FUNCTIONS,
+        values::FUNCTIONS,
+    ]
+    .into_iter()
+    .flatten()
+    .map(|function| ScalarUDF::from(function::ForeignFunction::new(*function)))
+}

@@ -1,0 +1,154 @@
+//! Functions of DuckDB that are expressions of functions here. The expressions are what another process executes, too.
+//!
+//! | module | functions |
+//! | --- | --- |
+//! | `aggregates` | aggregates, which keep FILTER, DISTINCT and OVER |
+//! | `dates` | dates, times and intervals |
+//! | `lists` | lists, structs and maps |
+//! | `numbers` | numbers and conditions |
+//! | `texts` | texts and patterns |
+//! | `special` | calls whose arguments decide on the expression |
+//! | `template` | parses the expressions and inserts the arguments |
+
+mod aggregates;
+mod dates;
+mod lists;
+mod numbers;
+mod special;
+mod template;
+mod texts;
+
+pub(crate) use template::filled;
+
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, ObjectNamePart,
+    UnaryOperator, Value, ValueWithSpan,
+};
+use datafusion::sql::sqlparser::parser::ParserError;
+
+use crate::dialect::normal;
+
+/// A function, the number of its arguments, and its expression, in which `$1` is the first argument.
+type Template = (&'static str, usize, &'static str);
+
+/// Whether a call is replaced, so that its column needs the name of the text.
+pub(crate) fn is_rewritten(function: &Function) -> bool {
+    let Some(name) = name(function) else { return function.name.0.len() == 2 };
+    let Some(count) = argument_count(function) else { return special::is_known(&name) };
+    find(&name, count).is_some() || special::is_known(&name)
+}
+
+/// Whether an operator is replaced by a function.
+pub(crate) fn is_rewritten_operator(operator: &BinaryOperator) -> bool {
+    matches!(operator, BinaryOperator::DuckIntegerDivide | BinaryOperator::PGOverlap | BinaryOperator::PGStartsWith)
+}
+
+/// Replaces calls of functions in the tables, and `value.function(…)`.
+pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
+    let replaced = match expr {
+        Expr::Function(function) => {
+            method(function);
+            let Some(name) = name(function) else { return Ok(()) };
+            match special::replacement(&name, function)? {
+                Some(replaced) => Some(replaced),
+                None => match argument_count(function).and_then(|count| find(&name, count)) {
+                    Some((text, is_aggregate)) => Some(template::fill(function, text, is_aggregate)?),
+                    None => None,
+                },
+            }
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::DuckIntegerDivide, right } => {
+            Some(filled("$1 / $2", &[left, right])?)
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::PGOverlap, right } => {
+            Some(filled("array_has_any($1, $2)", &[left, right])?)
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::PGStartsWith, right } => {
+            Some(filled("starts_with($1, $2)", &[left, right])?)
+        }
+        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } => Some(filled("-1 - $1", &[&**operand])?),
+        Expr::CompoundFieldAccess { .. } => method_chain(expr),
+        _ => None,
+    };
+    if let Some(replaced) = replaced {
+        *expr = replaced;
+    }
+    Ok(())
+}
+
+/// The expression of a function with this number of arguments, and whether it is an aggregate.
+fn find(name: &str, count: usize) -> Option<(&'static str, bool)> {
+    let scalars = [dates::TEMPLATES, lists::TEMPLATES, numbers::TEMPLATES, texts::TEMPLATES];
+    let find = |templates: &[Template]| {
+        templates.iter().find(|(known, arguments, _)| *known == name && *arguments == count).map(|(_, _, text)| *text)
+    };
+    let scalar = scalars.into_iter().find_map(find).map(|text| (text, false));
+    scalar.or_else(|| find(aggregates::TEMPLATES).map(|text| (text, true)))
+}
+
+/// Writes `value.function(…)` as `function(value, …)`; functions have no schemas here.
+fn method(function: &mut Function) {
+    if let [ObjectNamePart::Identifier(value), ObjectNamePart::Identifier(name)] = function.name.0.as_slice()
+        && let FunctionArguments::List(list) = &mut function.args
+    {
+        list.args.insert(0, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(value.clone()))));
+        function.name = ObjectName::from(vec![name.clone()]);
+    }
+}
+
+/// Writes `value.one(…).two(…)` as `two(one(value, …), …)`.
+fn method_chain(expr: &Expr) -> Option<Expr> {
+    use datafusion::sql::sqlparser::ast::AccessExpr;
+    let Expr::CompoundFieldAccess { root, access_chain } = expr else { return None };
+    let is_call = |access: &AccessExpr| matches!(access, AccessExpr::Dot(Expr::Function(_)));
+    let first = access_chain.iter().position(is_call)?;
+    let mut value = match first {
+        0 => (**root).clone(),
+        _ => Expr::CompoundFieldAccess { root: root.clone(), access_chain: access_chain[..first].to_vec() },
+    };
+    for access in &access_chain[first..] {
+        value = match access {
+            AccessExpr::Dot(Expr::Function(function)) => {
+                let mut function = function.clone();
+                if let FunctionArguments::List(list) = &mut function.args {
+                    list.args.insert(0, FunctionArg::Unnamed(FunctionArgExpr::Expr(value)));
+                }
+                let mut call = Expr::Function(function);
+                rewrite(&mut call).ok()?;
+                call
+            }
+            other => Expr::CompoundFieldAccess { root: Box::new(value), access_chain: vec![other.clone()] },
+        };
+    }
+    Some(value)
+}
+
+fn name(function: &Function) -> Option<String> {
+    match function.name.0.as_slice() {
+        [ObjectNamePart::Identifier(name)] => Some(normal(name)),
+        _ => None,
+    }
+}
+
+/// The number of arguments, if none has a name.
+fn argument_count(function: &Function) -> Option<usize> {
+    arguments(function).map(|arguments| arguments.len())
+}
+
+/// The arguments, if all of them are expressions without names.
+fn arguments(function: &Function) -> Option<Vec<&Expr>> {
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let expressions = list.args.iter().map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    });
+    expressions.collect()
+}
+
+/// The text of a literal.
+fn text(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => Some(text),
+        _ => None,
+    }
+}

@@ -1,0 +1,29 @@
+//! `INTERVAL 3 DAY` where DataFusion 55 wants a text, as in frames of windows, and `INTERVAL (expression) DAY`.
+
+use datafusion::sql::sqlparser::ast::{Expr, Interval, Value, ValueWithSpan};
+use datafusion::sql::sqlparser::parser::ParserError;
+
+use crate::rewrite::foreign_calls::filled;
+
+/// Rewrites the value of an interval.
+pub(crate) fn interval_values(expr: &mut Expr) -> Result<(), ParserError> {
+    let Expr::Interval(Interval { value, leading_field, .. }) = expr else { return Ok(()) };
+    match value.as_mut() {
+        Expr::Value(ValueWithSpan { value, .. }) => {
+            if let Value::Number(number, _) = value {
+                *value = Value::SingleQuotedString(number.clone());
+            }
+        }
+        Expr::Nested(inner) => {
+            if let Some(unit) = leading_field {
+                let unit = unit.to_string().to_lowercase();
+                let text = format!(
+                    "CASE WHEN $1 IS NOT NULL THEN CAST(concat(CAST($1 AS BIGINT), ' {unit}') AS INTERVAL) END"
+                );
+                *expr = filled(&text, &[&**inner])?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
