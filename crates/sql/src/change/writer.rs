@@ -300,7 +300,7 @@ impl<'t> Writer<'t> {
         Ok(rows.num_rows() as u64)
     }
 
-    /// Checks rows to insert, also those that conflict, as PostgreSQL does.
+    /// Checks rows to insert, also rows that conflict, as PostgreSQL does.
     fn check_proposed(&mut self, rows: &RecordBatch) -> Result<()> {
         let rows = match &self.row_numbers {
             Some(numbers) => numbers.clone().add(rows)?,

@@ -226,7 +226,7 @@ pub(super) fn decode<'v>(
     with(tables, table, |table| with_codec(&table.view()?, target, |codec, _| codec.decode(values)))
 }
 
-/// What `work` returns for a table.
+/// The result of `work` for a table.
 pub(super) fn with<T>(
     tables: &mut dyn WriteTables,
     number: u64,
