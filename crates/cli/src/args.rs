@@ -3,6 +3,7 @@
 mod catalog;
 mod convert;
 mod destination;
+mod folder;
 mod follow;
 mod generate;
 mod keyed_table;

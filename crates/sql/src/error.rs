@@ -52,6 +52,7 @@ pub(crate) fn table_error(error: lath_table::Error) -> DataFusionError {
         | Table::Constraint { .. }
         | Table::NoReferredRow { .. }
         | Table::ReferredRow { .. }
+        | Table::ImpossibleAction { .. }
         | Table::TooLong { .. } => DataFusionError::Execution(error.to_string()),
         Table::Schema { .. }
         | Table::Key { .. }

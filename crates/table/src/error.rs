@@ -195,6 +195,15 @@ pub enum Error {
         /// The other table.
         table: String,
     },
+    /// The action of a foreign key would change a row to one that its table cannot have. Nothing was changed.
+    ImpossibleAction {
+        /// The name of the foreign key.
+        foreign_key: String,
+        /// The columns of the row's key and their values.
+        key: String,
+        /// The reason.
+        what: String,
+    },
     /// A text has more characters than its column allows. Nothing was changed.
     TooLong {
         /// The column.
@@ -470,6 +479,10 @@ impl fmt::Display for Error {
             Self::ReferredRow { foreign_key, values, table } => write!(
                 f,
                 "rows of table {table:?} refer to the row with {values} by the foreign key {foreign_key:?}: delete or change them before, or in the same transaction; nothing was changed"
+            ),
+            Self::ImpossibleAction { foreign_key, key, what } => write!(
+                f,
+                "the foreign key {foreign_key:?} would change the row with {key}, but {what}: change or delete that row before; nothing was changed"
             ),
             Self::TooLong { column, chars, found, key, .. } => write!(
                 f,

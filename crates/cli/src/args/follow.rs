@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::folder::folder;
 use super::wait::parse_wait;
 
 pub(super) const HELP: &str = "\
@@ -24,19 +25,19 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct FollowArgs {
     /// The folder of a table or of a database, or the URL of a place in a bucket to which another follower ships
-    #[arg(value_name = "SOURCE", required_unless_present_any = ["promote", "status"], conflicts_with_all = ["promote", "status"])]
+    #[arg(value_name = "SOURCE", required_unless_present_any = ["promote", "status"], conflicts_with_all = ["promote", "status"], value_parser = folder())]
     pub(crate) source: Option<PathBuf>,
     /// The folder of the copy, which is empty or does not exist before the first time; or the URL of a place in a bucket
-    #[arg(value_name = "COPY", required_unless_present_any = ["promote", "status"])]
+    #[arg(value_name = "COPY", required_unless_present_any = ["promote", "status"], value_parser = folder())]
     pub(crate) copy: Option<PathBuf>,
     /// Catch up with the source, and end
     #[arg(long, conflicts_with_all = ["promote", "status"])]
     pub(crate) once: bool,
     /// Make the copy in this folder an independent table or database, which can be changed
-    #[arg(long, value_name = "COPY", conflicts_with = "status")]
+    #[arg(long, value_name = "COPY", conflicts_with = "status", value_parser = folder())]
     pub(crate) promote: Option<PathBuf>,
     /// Show how far the copy in this folder is
-    #[arg(long, value_name = "COPY")]
+    #[arg(long, value_name = "COPY", value_parser = folder())]
     pub(crate) status: Option<PathBuf>,
     /// Show the status as JSON
     #[arg(long, requires = "status", conflicts_with_all = ["source", "promote"])]

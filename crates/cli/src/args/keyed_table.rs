@@ -8,6 +8,7 @@ use lath_writer::parse_byte_size;
 
 use super::{DecodeArgs, FileFormat, InputArgs, OpenArgs, OutputArgs, TextArgs};
 
+use super::folder::folder;
 use super::wait::parse_wait;
 
 pub(super) const HELP: &str = "\
@@ -220,7 +221,7 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct KeyedTableArgs {
     /// The table's folder
-    #[arg(value_name = "TABLE")]
+    #[arg(value_name = "TABLE", value_parser = folder())]
     pub(crate) folder: PathBuf,
     /// The name of the table, if the folder is a database of several
     #[arg(long, value_name = "NAME")]
@@ -434,10 +435,10 @@ pub(crate) struct TableCountArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TableCopyArgs {
     /// The folder of the table, or of a database; or the URL of a backup
-    #[arg(value_name = "TABLE")]
+    #[arg(value_name = "TABLE", value_parser = folder())]
     pub(crate) folder: PathBuf,
     /// The new folder, which must be empty or not exist; or the URL of a folder in a bucket, which has no backup yet
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", value_parser = folder())]
     pub(crate) target: PathBuf,
     /// Time to wait for a process that has the table open in a way that excludes reading
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
@@ -447,10 +448,10 @@ pub(crate) struct TableCopyArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TableRestoreArgs {
     /// The folder of the backup, or the URL of one in a bucket
-    #[arg(value_name = "BACKUP")]
+    #[arg(value_name = "BACKUP", value_parser = folder())]
     pub(crate) backup: PathBuf,
     /// The new folder, which must be empty or not exist
-    #[arg(value_name = "TABLE")]
+    #[arg(value_name = "TABLE", value_parser = folder())]
     pub(crate) folder: PathBuf,
     /// Time to wait for a process that has the backup open in a way that excludes reading
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
@@ -472,7 +473,7 @@ pub(crate) struct TableExportArgs {
     #[command(flatten)]
     pub(crate) read: TableReadArgs,
     /// The folder of the Parquet files, which must be empty or not exist
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", value_parser = folder())]
     pub(crate) target: PathBuf,
     /// Take the files as they are, and list the rows that were deleted or replaced
     #[arg(long)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::folder::folder;
 use super::wait::parse_wait;
 
 /// Commands on an ordered store.
@@ -80,7 +81,7 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
     /// The store's file; further files lie next to it
-    #[arg(value_name = "STORE")]
+    #[arg(value_name = "STORE", value_parser = folder())]
     pub(crate) store: PathBuf,
     /// Time to wait for another process that writes to the store, before each transaction, or for processes that read it while none writes
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
@@ -93,7 +94,7 @@ pub(crate) struct CopyArgs {
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     /// The new store's file, which must not exist
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", value_parser = folder())]
     pub(crate) target: PathBuf,
 }
 

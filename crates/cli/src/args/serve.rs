@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::folder::folder;
+
 pub(super) const HELP: &str = "\
 Programs that read tables of Iceberg (pyiceberg, DuckDB, Spark, Trino, …) find the tables that lath table publish has published by their names, in the
 namespace public, always at the newest snapshot, while other processes change and publish them. They read the files by themselves, so they have to
@@ -20,7 +22,7 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// Folder of the database
-    #[arg(value_name = "DATABASE")]
+    #[arg(value_name = "DATABASE", value_parser = folder())]
     pub(crate) database: PathBuf,
     /// Serve the published tables as a REST catalog of Iceberg, at this address; a port alone is one of this machine
     #[arg(long, value_name = "ADDRESS")]

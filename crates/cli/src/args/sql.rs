@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::folder::folder;
 use super::wait::parse_wait;
 use super::write::parse_size;
 use super::{InputArgs, OutputArgs, TableArgs, TextArgs};
@@ -58,7 +59,7 @@ pub(crate) struct SqlArgs {
     #[arg(short = 'F', long = "file", value_name = "FILE", conflicts_with = "text")]
     pub(crate) file: Option<PathBuf>,
     /// The folder of a database, whose tables can be queried by name; created if it does not exist [example: shop/]
-    #[arg(short = 'D', long, value_name = "FOLDER")]
+    #[arg(short = 'D', long, value_name = "FOLDER", value_parser = folder())]
     pub(crate) database: Option<PathBuf>,
     /// Refuse statements that change the database
     #[arg(long, requires = "database")]

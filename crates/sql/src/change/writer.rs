@@ -278,6 +278,7 @@ impl<'t> Writer<'t> {
 
     /// Inserts the rows without conflicts. Returns their number.
     fn insert_new(&mut self, rows: &RecordBatch) -> Result<u64> {
+        self.check_proposed(rows)?;
         if self.row_numbers.is_some() {
             let rows = filter_record_batch(rows, &self.without_conflicts(rows, None)?)?;
             let rows = self.numbered(rows)?;
@@ -297,6 +298,15 @@ impl<'t> Writer<'t> {
         self.changes.get()?.insert(&rows).map_err(table_error)?;
         self.return_rows(&rows)?;
         Ok(rows.num_rows() as u64)
+    }
+
+    /// Checks rows to insert, also rows that conflict, as PostgreSQL does.
+    fn check_proposed(&mut self, rows: &RecordBatch) -> Result<()> {
+        let rows = match &self.row_numbers {
+            Some(numbers) => numbers.clone().add(rows)?,
+            None => rows.clone(),
+        };
+        self.changes.get()?.check_batch(&rows).map_err(table_error)
     }
 
     /// Whether each row conflicts neither with a row of the table nor with one before it that is inserted.

@@ -116,7 +116,7 @@ impl DeclaredConstraints {
     }
 }
 
-fn free_name(base: String, taken: &BTreeSet<String>) -> String {
+pub(super) fn free_name(base: String, taken: &BTreeSet<String>) -> String {
     if !taken.contains(&base) {
         return base;
     }
@@ -248,7 +248,7 @@ impl Definitions<'_> {
     }
 }
 
-fn check_names(constraints: &[Constraint]) -> BTreeSet<String> {
+pub(super) fn check_names(constraints: &[Constraint]) -> BTreeSet<String> {
     let name = |constraint: &Constraint| match constraint {
         Constraint::Check { name, .. } => Some(name.clone()),
         _ => None,

@@ -1,5 +1,7 @@
 //! `FOREIGN KEY (…) REFERENCES t (…)` in `CREATE TABLE` and `ALTER TABLE`.
 
+use std::collections::BTreeSet;
+
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::planner::object_name_to_table_reference;
@@ -9,6 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 use lath_table::{ForeignKeyAction, ForeignKeyActions};
 
 use super::Definitions;
+use super::constraint::{check_names, free_name};
 use super::index::check_are_no_numbers;
 use crate::dialect::normal;
 use crate::keyed::KeyedTable;
@@ -80,6 +83,12 @@ impl Definitions<'_> {
         stored: &str,
         declared: Vec<DeclaredForeignKey>,
     ) -> Result<()> {
+        let mut taken: BTreeSet<String> = declared.iter().filter_map(|key| key.name.clone()).collect();
+        if !declared.is_empty() {
+            let own = self.stored(stored)?;
+            taken.extend(check_names(&own.newest()?.constraints()));
+            taken.extend(own.foreign_keys()?.into_iter().map(|key| key.name));
+        }
         for DeclaredForeignKey { name, columns, referred, referred_columns, actions } in declared {
             let reference = object_name_to_table_reference(referred, true)?;
             let referred = match self.plain_name(&reference) {
@@ -100,7 +109,8 @@ impl Definitions<'_> {
                 );
             }
             self.check_can_act(stored, &columns, actions)?;
-            let name = name.unwrap_or_else(|| format!("{table}_{}_fkey", columns.join("_")));
+            let name = name.unwrap_or_else(|| free_name(format!("{table}_{}_fkey", columns.join("_")), &taken));
+            taken.insert(name.clone());
             let stored = stored.to_owned();
             self.change_database(move |transaction| {
                 transaction.add_foreign_key(&stored, &name, &columns, &referred, &referred_columns, actions)

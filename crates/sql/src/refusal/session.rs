@@ -120,7 +120,8 @@ impl Clauses<'_> {
             "leave it out; CALL restart_identity('table', 'column', 1) restarts the numbers",
         )?;
         let word = if self.place("CASCADE", after).is_some() { "CASCADE" } else { "RESTRICT" };
-        self.refuse_if(cascade.is_some(), word, after, "no table depends on another; leave it out")?;
+        let decided = "the foreign keys of other tables say by ON DELETE what happens to rows that refer to this one; leave it out";
+        self.refuse_if(cascade.is_some(), word, after, decided)?;
         self.refuse_if(on_cluster.is_some(), "ON CLUSTER", after, "leave it out; queries run on one machine")
     }
 

@@ -1,6 +1,7 @@
 //! Adds and drops foreign keys.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow_schema::DataType;
 
@@ -97,10 +98,16 @@ impl DatabaseTransaction {
     /// # Errors
     /// [`Error::ReferredRow`] for a row that a foreign key restricts, and whatever the changes of other rows return.
     pub fn apply_actions(&mut self) -> Result<()> {
-        let is_touched = |part: &&Part| !part.is_dropped && !part.transaction.changing.touched().due.is_empty();
-        let numbers = self.parts.values().filter(is_touched).filter_map(|part| part.engine.trees.number());
-        let numbers = numbers.collect();
-        apply_actions(self, numbers)
+        let is_due = |part: &&Part| !part.is_dropped && part.transaction.changing.touched().is_due();
+        let numbers = self.parts.values().filter(is_due).filter_map(|part| part.engine.trees.number());
+        let numbers: Vec<u64> = numbers.collect();
+        if !numbers.is_empty() {
+            self.all_or_nothing(|this| apply_actions(this, &numbers))?;
+        }
+        for part in self.parts.values_mut() {
+            part.transaction.changing.touched_mut().statement = Arc::default();
+        }
+        Ok(())
     }
 
     fn declare_foreign_key<S: AsRef<str>>(

@@ -162,6 +162,11 @@ impl ForeignKeys {
         self.referring.iter().any(|key| key.target == target && !key.actions.are_plain())
     }
 
+    /// Whether something is done when values of the table are removed.
+    pub(crate) fn have_actions(&self) -> bool {
+        self.referring.iter().any(|key| !key.actions.are_plain())
+    }
+
     /// The foreign key that needs an index of the table.
     pub(crate) fn needs_index(&self, number: u64) -> Option<&ForeignKey> {
         let own = self.own.iter().find(|key| key.index == number);

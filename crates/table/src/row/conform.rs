@@ -36,12 +36,7 @@ pub fn conform_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBa
 
 /// Converts the array to the type of `field`.
 pub(crate) fn conform_column(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
-    if !field.is_nullable()
-        && let Some(nulls) = array.logical_nulls()
-        && let Some(row) = (0..array.len()).find(|&row| nulls.is_null(row))
-    {
-        return Err(Error::Null { column: field.name().clone(), row });
-    }
+    check_nulls(array, field)?;
     if array.data_type() == field.data_type() {
         return Ok(ArrayRef::clone(array));
     }
@@ -61,6 +56,17 @@ pub(crate) fn conform_column(array: &ArrayRef, field: &Field) -> Result<ArrayRef
         )));
     }
     cast_exactly(array, field)
+}
+
+/// Returns an error if the array has a null that the field does not allow.
+pub(crate) fn check_nulls(array: &ArrayRef, field: &Field) -> Result<()> {
+    if !field.is_nullable()
+        && let Some(nulls) = array.logical_nulls()
+        && let Some(row) = (0..array.len()).find(|&row| nulls.is_null(row))
+    {
+        return Err(Error::Null { column: field.name().clone(), row });
+    }
+    Ok(())
 }
 
 /// The values in the type of the field, if it can represent all of them.

@@ -22,6 +22,7 @@ mod value_columns;
 pub(crate) use self::byte_list::ByteList;
 pub(crate) use self::canonical_floats::{FloatKeys, has_floats};
 pub(crate) use self::categories::{Categories, ColumnCategories, Growth, interleave_rows};
+pub(crate) use self::conform::check_nulls;
 pub use self::conform::conform_batch;
 pub use self::constraints::Constraint;
 pub(crate) use self::constraints::{Check, Constraints, too_long};

@@ -28,7 +28,7 @@ use super::sorted_files::SortedFiles;
 use crate::error::Result;
 use crate::file::locate_in_files;
 use crate::records::TreeName;
-use crate::row::{ByteList, batch};
+use crate::row::{ByteList, batch, check_nulls};
 use crate::view::View;
 
 /// Number of rows that are given to a writer at once.
@@ -40,6 +40,9 @@ impl OpenWrite {
         if keys.num_rows() == 0 {
             return Ok(());
         }
+        // Rows of callers are conformed; this keeps any other from writing one that cannot be read.
+        let schema = Arc::clone(self.schema());
+        columns.iter().zip(schema.arrow().fields()).try_for_each(|(column, field)| check_nulls(column, field))?;
         let is_followed = self.is_followed();
         if is_followed {
             self.index_rows(&keys, &columns)?;
@@ -146,5 +149,35 @@ impl OpenWrite {
             keys.iter().zip(there).filter(|(_, value)| value.is_some()).for_each(|(key, _)| found.push(key));
         }
         Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use arrow_array::{Int64Array, RecordBatch};
+
+    use super::*;
+    use crate::error::Error;
+    use crate::{Table, TableOptions};
+
+    #[test]
+    fn no_null_is_written_to_a_column_without_nulls() {
+        let folder = tempfile::tempdir().unwrap();
+        let numbers = |first: Option<i64>| -> ArrayRef { Arc::new(Int64Array::from(vec![first, Some(2)])) };
+        let columns = [("k", numbers(Some(1)), false), ("v", numbers(Some(1)), false), ("w", numbers(None), true)];
+        let rows = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+        let table = Table::create(folder.path().join("t"), &rows.schema(), &["k"], TableOptions::new()).unwrap();
+        let mut transaction = table.begin().unwrap();
+        let key = |column: &ArrayRef| transaction.changing.schema().key().encode(&[Arc::clone(column)]).unwrap();
+        let (good, bad) = (key(&numbers(Some(1))), key(&numbers(None)));
+        for (keys, first, value, wanted) in [(bad, None, Some(1), "k"), (good, Some(1), None, "v")] {
+            let put = transaction.changing.put(keys, vec![numbers(first), numbers(value), numbers(None)]);
+            assert!(matches!(&put, Err(Error::Null { column, row: 0 }) if column == wanted), "{put:?}");
+        }
+        transaction.upsert(&rows).unwrap();
+        transaction.commit().unwrap();
+        assert_eq!(table.count().unwrap(), 2);
     }
 }

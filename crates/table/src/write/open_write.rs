@@ -6,9 +6,9 @@ use std::sync::Arc;
 use lath_parquet::DeleteMask;
 use lath_store::{Durability, RecordWriter, Tree};
 
+use super::foreign_keys::{StatementValues, TouchedValues};
 use super::pending_rows::{PendingBatch, PendingRows};
 use super::sorted_files::{NewFile, NewFiles};
-use super::touched_values::{RemovedValues, TouchedValues};
 use crate::error::{Error, Result};
 use crate::file::keys_of_rows;
 use crate::records::{
@@ -325,7 +325,7 @@ impl OpenWrite {
             manifest: Arc::clone(&self.manifest),
             indexes: Arc::clone(&self.indexes),
             foreign_keys: Arc::clone(&self.foreign_keys),
-            due: Arc::clone(&self.touched.due),
+            statement: Arc::clone(&self.touched.statement),
             has_changed: self.has_changed,
             file_count: self.files.len(),
         }
@@ -339,7 +339,7 @@ impl OpenWrite {
         self.manifest = Arc::clone(&mark.manifest);
         self.indexes = Arc::clone(&mark.indexes);
         self.foreign_keys = Arc::clone(&mark.foreign_keys);
-        self.touched.due = Arc::clone(&mark.due);
+        self.touched.statement = Arc::clone(&mark.statement);
         self.has_changed = mark.has_changed;
         self.pending = PendingRows::default();
         self.files.truncate(mark.file_count);
@@ -747,7 +747,7 @@ pub(crate) struct WriteMark {
     manifest: Arc<Manifest>,
     indexes: Arc<Vec<Index>>,
     foreign_keys: Arc<ForeignKeys>,
-    due: Arc<BTreeMap<u64, RemovedValues>>,
+    statement: Arc<StatementValues>,
     has_changed: bool,
     file_count: usize,
 }

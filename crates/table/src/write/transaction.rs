@@ -187,6 +187,15 @@ impl Transaction {
         batch(schema.arrow(), schema.conform(rows)?.columns, rows.num_rows())
     }
 
+    /// Checks rows as [`upsert`](Self::upsert) does, and puts none. Unique indexes and foreign keys are not looked at.
+    ///
+    /// # Errors
+    /// [`Error::Batch`], [`Error::Null`], [`Error::Constraint`] and [`Error::TooLong`] as there.
+    pub fn check_batch(&self, rows: &RecordBatch) -> Result<()> {
+        let schema = self.changing.schema();
+        schema.check_constraints(&schema.conform(rows)?.columns)
+    }
+
     pub(crate) fn put_rows(&mut self, rows: ConformedRows) -> Result<()> {
         let ConformedRows { columns, categories } = rows;
         let schema = Arc::clone(self.changing.schema());

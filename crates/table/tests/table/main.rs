@@ -26,6 +26,7 @@ mod disk;
 mod encryption;
 mod faults;
 mod float_keys;
+mod foreign_key_actions;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod foreign_keys;
 mod full_disk;

@@ -7,6 +7,7 @@ use arrow_schema::SchemaRef;
 use datafusion::common::{Result, exec_datafusion_err};
 
 /// Gives numbers to rows, in their order.
+#[derive(Clone)]
 pub(in super::super) struct RowNumbers {
     pub(in super::super) next: i64,
     /// The columns of the table, the numbers first.

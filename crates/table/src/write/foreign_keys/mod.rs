@@ -5,19 +5,27 @@
 //! table that is referred to, and a value that was removed and is still absent must not be in a column that refers to it. So tables may be
 //! changed in any order within a transaction.
 
+mod actions;
+mod moved_rows;
+mod plan;
+mod planned_rows;
+mod rounds;
+mod touched_values;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 
+pub(crate) use self::actions::apply_actions;
+pub(crate) use self::touched_values::{StatementValues, TouchedValues};
 use super::open_write::OpenWrite;
-use super::touched_values::TouchedValues;
 use crate::error::{Error, Result};
 use crate::read::{all_values, has_values, with_codec};
 use crate::records::{ForeignKey, ForeignKeys, IndexEntry, PRIMARY_KEY};
 
 /// Number of values that are looked up at once.
-pub(super) const VALUES: usize = 1 << 16;
+const VALUES: usize = 1 << 16;
 
 /// The tables that a transaction of the store can change.
 pub(crate) trait WriteTables {
@@ -80,6 +88,9 @@ impl OpenWrite {
         if keys.own.iter().any(|key| key.index == index) {
             let values = added.clone().map(|entry| entry.values().to_vec());
             self.touched_mut().put.entry(index).or_default().extend(values);
+            if keys.have_actions() {
+                self.touched_mut().put_entries(index, added.clone().map(IndexEntry::bytes));
+            }
         }
         if keys.act_on(index) {
             let new: BTreeMap<&[u8], &[u8]> = added.map(|entry| (entry.row_key(), entry.values())).collect();
@@ -125,7 +136,7 @@ pub(crate) fn check_table(tables: &mut dyn WriteTables, number: u64) -> Result<(
 
 /// The table of a foreign key in which values have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+enum Side {
     Own,
     Referred,
 }
@@ -169,7 +180,7 @@ fn check_some(tables: &mut dyn WriteTables, key: &ForeignKey, side: Side, values
 }
 
 /// The error for values of a table, which is the one on this side of a foreign key.
-pub(super) fn violation(
+fn violation(
     tables: &mut dyn WriteTables,
     key: &ForeignKey,
     side: Side,
