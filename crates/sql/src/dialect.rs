@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token};
 
-use crate::rewrite::call;
+use crate::syntax::call;
 
 /// Operator precedence of [PostgreSQL](https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-PRECEDENCE). All other operators
 /// (`||`, `->`, `~`, `&`, `|`, `<<`, …) have the same level, `OTHER`.

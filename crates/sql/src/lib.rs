@@ -18,6 +18,7 @@
 
 mod bind;
 mod blocking;
+mod calendar;
 mod change;
 mod computed;
 mod definition;
@@ -40,9 +41,11 @@ mod refusal;
 pub mod remote;
 mod rewrite;
 mod scan;
+mod select_columns;
 mod session;
 mod statement;
 mod stop;
+mod syntax;
 mod table_opening;
 mod text;
 mod transaction;

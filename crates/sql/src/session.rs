@@ -56,10 +56,11 @@ use crate::rewrite::{
     FilterBounds, FloatOrder, GroupingSets, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets,
     NestedExtremes, NestedLimits, NestedOrder, NullLists, OctetLength, PeerFrames, PlainPlaces, PropertyBarriers,
     RunningExtremes, SharingPlanner, SortedOffsets, StandardCasts, Unnesting, VariantCasts, age_function,
-    at_time_zone_function, checked_sum, count_functions, expand_columns, map_extract_function, merge_join_columns,
-    null_safe_rules, typed_as_function, uuid_function, whole_number_functions, with_output_names,
+    at_time_zone_function, checked_sum, count_functions, map_extract_function, merge_join_columns, null_safe_rules,
+    typed_as_function, uuid_function, whole_number_functions, with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
+use crate::select_columns::expand_columns;
 use crate::transaction::run_transaction_statement;
 use crate::write::{CopyTarget, FileFormat, WriteSettings, file_schema, is_true, option_text};
 

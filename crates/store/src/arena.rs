@@ -23,9 +23,6 @@ use crate::storage::Data;
 /// The first unit that can hold a node: the header slots are before it.
 pub(crate) const FIRST_UNIT: u64 = 8192 / UNIT;
 
-/// The length of the data area of a new store.
-pub(crate) const FIRST_LEN: u64 = 1 << 16;
-
 /// The offsets of the two header slots.
 pub(crate) const HEADER_SLOTS: [u64; 2] = [0, 4096];
 

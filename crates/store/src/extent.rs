@@ -6,6 +6,9 @@ pub(crate) const UNIT: u64 = 64;
 /// The size of the system's huge pages, which map the data file where possible.
 pub(crate) const HUGE_PAGE: u64 = 2 << 20;
 
+/// The length of the data area of a new store.
+pub(crate) const FIRST_LEN: u64 = 1 << 16;
+
 /// The write transaction that made a node or a commit. A savepoint begins another generation. Generations grow and
 /// never repeat.
 pub(crate) type Generation = u64;

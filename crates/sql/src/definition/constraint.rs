@@ -21,6 +21,7 @@ use datafusion::sql::sqlparser::ast::{
 use lath_table::{Constraint, Predicate};
 
 use super::Definitions;
+use super::constraint_names::{check_names, free_name};
 use super::foreign_key::{DeclaredForeignKey, take_foreign_keys};
 use super::index::{check_are_no_numbers, column_name};
 use crate::dialect::normal;
@@ -114,13 +115,6 @@ impl DeclaredConstraints {
         }
         Ok(constraints)
     }
-}
-
-pub(super) fn free_name(base: String, taken: &BTreeSet<String>) -> String {
-    if !taken.contains(&base) {
-        return base;
-    }
-    (1_u64..).map(|number| format!("{base}{number}")).find(|name| !taken.contains(name)).unwrap_or(base)
 }
 
 /// Converts the condition of a constraint to one that the table itself evaluates.
@@ -246,12 +240,4 @@ impl Definitions<'_> {
         let taken = check_names(&table.newest()?.constraints());
         declared.plan(self.state, table.name(), schema, taken)
     }
-}
-
-pub(super) fn check_names(constraints: &[Constraint]) -> BTreeSet<String> {
-    let name = |constraint: &Constraint| match constraint {
-        Constraint::Check { name, .. } => Some(name.clone()),
-        _ => None,
-    };
-    constraints.iter().filter_map(name).collect()
 }

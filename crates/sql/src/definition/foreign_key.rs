@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 use lath_table::{ForeignKeyAction, ForeignKeyActions};
 
 use super::Definitions;
-use super::constraint::{check_names, free_name};
+use super::constraint_names::{check_names, free_name};
 use super::index::check_are_no_numbers;
 use crate::dialect::normal;
 use crate::keyed::KeyedTable;

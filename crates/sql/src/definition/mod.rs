@@ -8,6 +8,7 @@ mod call;
 mod comment;
 mod computed;
 mod constraint;
+mod constraint_names;
 mod consumer;
 mod create;
 mod default;

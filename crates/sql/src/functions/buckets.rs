@@ -10,7 +10,7 @@ use datafusion::common::{Result, exec_datafusion_err, exec_err};
 
 use super::differences::moment;
 use super::function::{Definition, is_text};
-use crate::rewrite::Calendar;
+use crate::calendar::Calendar;
 
 const MICROS_A_DAY: i64 = 86_400_000_000;
 /// Monday, 3 January 2000.

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, TimeUnit};
 use datafusion::common::{Result, exec_err};
 
 use super::function::{Definition, is_text};
-use crate::rewrite::Calendar;
+use crate::calendar::Calendar;
 
 const MICROS_A_DAY: i64 = 86_400_000_000;
 

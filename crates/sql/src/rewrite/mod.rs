@@ -48,7 +48,6 @@
 //! | `list_aggregates` | `array_agg` with DISTINCT has its own order |
 //! | `text_aggregates` | several `string_agg` with different orders |
 //! | `row_subqueries` | membership of rows in subqueries |
-//! | `select_columns` | `COLUMNS(…)`, `* RENAME`, names of the select list in WHERE and in later items, `ORDER BY ALL` |
 //! | `selected` | the rows that FILTER selects, for the aggregate functions here |
 //! | `types` | type names of DuckDB and PostgreSQL; `VARCHAR(n)` in casts |
 //! | `uuid` | UUIDs from text |
@@ -71,7 +70,6 @@ mod overflow;
 #[cfg(feature = "remote")]
 pub(crate) mod own_functions;
 mod property_barriers;
-mod select_columns;
 mod statement;
 mod subquery;
 mod times;
@@ -98,10 +96,9 @@ pub(crate) use overflow::{CheckedArithmetic, checked_sum};
 pub(crate) use property_barriers::PropertyBarriers;
 #[cfg(feature = "remote")]
 pub(crate) use property_barriers::{barrier_columns, with_barrier};
-pub(crate) use select_columns::expand_columns;
 pub(crate) use statement::{rewrite, rewrite_expression};
 pub(crate) use subquery::{SharingPlanner, Unnesting};
-pub(crate) use times::{Calendar, DateArithmetic};
+pub(crate) use times::DateArithmetic;
 pub(crate) use times::{ComparedIntervals, IntervalWindows};
 pub(crate) use times::{age_function, at_time_zone_function};
 pub(crate) use using_joins::merge_join_columns;
@@ -114,7 +111,6 @@ pub(crate) use values::NullLists;
 pub(crate) use values::OctetLength;
 pub(crate) use values::StandardCasts;
 pub(crate) use values::VariantCasts;
-pub(crate) use values::call;
 pub(crate) use values::typed_as_function;
 pub(crate) use values::uuid_function;
 pub(crate) use values::{MapAccess, map_extract_function};

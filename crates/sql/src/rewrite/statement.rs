@@ -15,7 +15,7 @@ use crate::rewrite::aggregates::{empty_frames, text_aggregates, windows};
 use crate::rewrite::joins::{row_subqueries, rows};
 use crate::rewrite::values::nested::{inner_values, lists};
 use crate::rewrite::values::{cast_names, functions, numbers, patterns, types};
-use crate::rewrite::{change_sources, field_access, foreign_calls, output, times};
+use crate::rewrite::{change_sources, field_access, foreign_calls, output};
 use crate::statement::explained;
 
 /// Rewrites the queries and expressions of a statement.
@@ -82,7 +82,7 @@ impl VisitorMut for Rewriter {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<ParserError> {
-        let steps = [
+        let steps: [foreign_calls::Rewrite; 12] = [
             windows::rewrite,
             empty_frames::rewrite,
             numbers::rewrite,
@@ -92,9 +92,9 @@ impl VisitorMut for Rewriter {
             row_subqueries::rewrite,
             lists::rewrite,
             field_access::rewrite,
-            times::interval_values,
+            |expr| foreign_calls::interval_values(expr, rewrite_expression),
             functions::rewrite,
-            foreign_calls::rewrite,
+            |expr| foreign_calls::rewrite(expr, rewrite_expression),
         ];
         as_flow(steps.into_iter().try_for_each(|step| step(expr)))
     }

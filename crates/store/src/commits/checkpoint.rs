@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::PoisonError;
 
-use crate::arena::FIRST_LEN;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::extent::{Extent, Generation, UNIT};
+use crate::extent::{Extent, FIRST_LEN, Generation, UNIT};
 use crate::node::{Kind, Word, value};
 use crate::records::{Header, NESTED_VERSION};
 use crate::root::Root;

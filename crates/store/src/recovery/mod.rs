@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 use self::first_state::first_state;
 use self::replay::{explain_full, replay};
-use crate::arena::{Arena, FIRST_LEN, FIRST_UNIT, WriteArena};
+use crate::arena::{Arena, FIRST_UNIT, WriteArena};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::extent::UNIT;
+use crate::extent::{FIRST_LEN, UNIT};
 use crate::handover::Image;
 use crate::idle_view::IdleView;
 use crate::log::Log;

@@ -12,6 +12,7 @@ mod ordered_files;
 mod pending_rows;
 mod rows_where;
 mod sorted_files;
+mod touched_values;
 mod transaction;
 
 pub(crate) use self::expired_rows::ExpiredRows;

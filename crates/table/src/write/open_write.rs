@@ -6,9 +6,9 @@ use std::sync::Arc;
 use lath_parquet::DeleteMask;
 use lath_store::{Durability, RecordWriter, Tree};
 
-use super::foreign_keys::{StatementValues, TouchedValues};
 use super::pending_rows::{PendingBatch, PendingRows};
 use super::sorted_files::{NewFile, NewFiles};
+use super::touched_values::{StatementValues, TouchedValues};
 use crate::error::{Error, Result};
 use crate::file::keys_of_rows;
 use crate::records::{

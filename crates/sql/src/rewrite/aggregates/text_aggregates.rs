@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::dialect::normal;
-use crate::rewrite::values::call;
+use crate::syntax::call;
 
 /// Replaces `string_agg` in a select list by joined lists if DataFusion would not sort as written.
 pub(crate) fn order_apart(select: &mut Select) {

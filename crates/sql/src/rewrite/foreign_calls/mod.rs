@@ -3,6 +3,7 @@
 //! | module | functions |
 //! | --- | --- |
 //! | `aggregates` | aggregates, which keep FILTER, DISTINCT and OVER |
+//! | `interval_values` | values of intervals |
 //! | `dates` | dates, times and intervals |
 //! | `lists` | lists, structs and maps |
 //! | `numbers` | numbers and conditions |
@@ -12,13 +13,14 @@
 
 mod aggregates;
 mod dates;
+mod interval_values;
 mod lists;
 mod numbers;
 mod special;
 mod template;
 mod texts;
 
-pub(crate) use template::filled;
+pub(crate) use interval_values::interval_values;
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, ObjectNamePart,
@@ -27,6 +29,9 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::parser::ParserError;
 
 use crate::dialect::normal;
+
+/// Applies the rewrites of a statement to an expression of the tables.
+pub(crate) type Rewrite = fn(&mut Expr) -> Result<(), ParserError>;
 
 /// A function, the number of its arguments, and its expression, in which `$1` is the first argument.
 type Template = (&'static str, usize, &'static str);
@@ -44,15 +49,16 @@ pub(crate) fn is_rewritten_operator(operator: &BinaryOperator) -> bool {
 }
 
 /// Replaces calls of functions in the tables, and `value.function(…)`.
-pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
+pub(crate) fn rewrite(expr: &mut Expr, rewrite_parsed: Rewrite) -> Result<(), ParserError> {
+    let filled = |text, operands: &[&Expr]| template::filled(text, operands, rewrite_parsed);
     let replaced = match expr {
         Expr::Function(function) => {
             method(function);
             let Some(name) = name(function) else { return Ok(()) };
-            match special::replacement(&name, function)? {
+            match special::replacement(&name, function, rewrite_parsed)? {
                 Some(replaced) => Some(replaced),
                 None => match argument_count(function).and_then(|count| find(&name, count)) {
-                    Some((text, is_aggregate)) => Some(template::fill(function, text, is_aggregate)?),
+                    Some((text, is_aggregate)) => Some(template::fill(function, text, is_aggregate, rewrite_parsed)?),
                     None => None,
                 },
             }
@@ -67,7 +73,7 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
             Some(filled("starts_with($1, $2)", &[left, right])?)
         }
         Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } => Some(filled("-1 - $1", &[&**operand])?),
-        Expr::CompoundFieldAccess { .. } => method_chain(expr),
+        Expr::CompoundFieldAccess { .. } => method_chain(expr, rewrite_parsed),
         _ => None,
     };
     if let Some(replaced) = replaced {
@@ -97,7 +103,7 @@ fn method(function: &mut Function) {
 }
 
 /// Writes `value.one(…).two(…)` as `two(one(value, …), …)`.
-fn method_chain(expr: &Expr) -> Option<Expr> {
+fn method_chain(expr: &Expr, rewrite_parsed: Rewrite) -> Option<Expr> {
     use datafusion::sql::sqlparser::ast::AccessExpr;
     let Expr::CompoundFieldAccess { root, access_chain } = expr else { return None };
     let is_call = |access: &AccessExpr| matches!(access, AccessExpr::Dot(Expr::Function(_)));
@@ -114,7 +120,7 @@ fn method_chain(expr: &Expr) -> Option<Expr> {
                     list.args.insert(0, FunctionArg::Unnamed(FunctionArgExpr::Expr(value)));
                 }
                 let mut call = Expr::Function(function);
-                rewrite(&mut call).ok()?;
+                rewrite(&mut call, rewrite_parsed).ok()?;
                 call
             }
             other => Expr::CompoundFieldAccess { root: Box::new(value), access_chain: vec![other.clone()] },

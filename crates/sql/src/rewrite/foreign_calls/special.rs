@@ -6,9 +6,9 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::{arguments, template, text};
+use super::{Rewrite, arguments, template, text};
 use crate::dialect::error_at;
-use crate::rewrite::values::types::call;
+use crate::syntax::call;
 
 /// Whether a function may be replaced here.
 pub(super) fn is_known(name: &str) -> bool {
@@ -34,20 +34,20 @@ pub(super) fn is_known(name: &str) -> bool {
 }
 
 /// The expression of a call; `None` if it stays.
-pub(super) fn replacement(name: &str, function: &Function) -> Result<Option<Expr>, ParserError> {
+pub(super) fn replacement(name: &str, function: &Function, rewrite: Rewrite) -> Result<Option<Expr>, ParserError> {
     let place = function.name.span().start;
     match name {
         "struct_pack" => struct_pack(function).map(Some),
-        "list_value" | "list_pack" | "array_value" => again(renamed(function, "make_array")),
+        "list_value" | "list_pack" | "array_value" => again(renamed(function, "make_array"), rewrite),
         "regexp_extract" => match arguments(function).as_deref() {
             Some([value, pattern, Expr::Array(names), rest @ ..]) => {
                 named_groups(value, pattern, names, rest).map(Some)
             }
             _ => Ok(None),
         },
-        "quantile" => again(renamed(function, "quantile_disc")),
-        "percentile_disc" => percentile(function),
-        "quantile_disc" | "quantile_cont" => quantiles(name, function),
+        "quantile" => again(renamed(function, "quantile_disc"), rewrite),
+        "percentile_disc" => percentile(function, rewrite),
+        "quantile_disc" | "quantile_cont" => quantiles(name, function, rewrite),
         "like_escape" | "ilike_escape" => match arguments(function).as_deref() {
             Some([value, pattern, escape]) => like(name == "ilike_escape", value, pattern, escape).map(Some),
             _ => Err(error_at(&format!("{name} takes a text, a pattern and an escape character"), place)),
@@ -55,7 +55,7 @@ pub(super) fn replacement(name: &str, function: &Function) -> Result<Option<Expr
         "list_aggregate" | "list_aggr" | "array_aggregate" => match arguments(function).as_deref() {
             Some([list, name, rest @ ..]) if text(name).is_some() => {
                 let name = text(name).unwrap_or_default();
-                list_aggregate(name, list, rest).map(Some)
+                list_aggregate(name, list, rest, rewrite).map(Some)
             }
             _ => Err(error_at(&format!("{name} takes a list and the name of an aggregate in quotes"), place)),
         },
@@ -67,7 +67,7 @@ pub(super) fn replacement(name: &str, function: &Function) -> Result<Option<Expr
         )),
         _ => match name.strip_prefix("list_") {
             Some(aggregate) if LIST_AGGREGATES.contains(&aggregate) => match arguments(function).as_deref() {
-                Some([list, rest @ ..]) => list_aggregate(aggregate, list, rest).map(Some),
+                Some([list, rest @ ..]) => list_aggregate(aggregate, list, rest, rewrite).map(Some),
                 _ => Ok(None),
             },
             _ => Ok(None),
@@ -97,16 +97,16 @@ const LIST_AGGREGATES: [&str; 17] = [
 ];
 
 /// An aggregate over the elements of a list.
-fn list_aggregate(name: &str, list: &Expr, rest: &[&Expr]) -> Result<Expr, ParserError> {
+fn list_aggregate(name: &str, list: &Expr, rest: &[&Expr], rewrite: Rewrite) -> Result<Expr, ParserError> {
     match (name, rest) {
         ("sum" | "avg" | "min" | "max" | "product" | "count" | "first" | "last" | "any_value", []) => {
             let function = match name {
                 "min" => "array_min",
                 "max" => "array_max",
                 "any_value" => "list_any_value",
-                "count" => return template::filled("cardinality(array_compact($1))", &[list]),
-                "first" => return template::filled("array_element($1, 1)", &[list]),
-                "last" => return template::filled("array_element($1, -1)", &[list]),
+                "count" => return template::filled("cardinality(array_compact($1))", &[list], rewrite),
+                "first" => return template::filled("array_element($1, 1)", &[list], rewrite),
+                "last" => return template::filled("array_element($1, -1)", &[list], rewrite),
                 "avg" => "list_avg",
                 "product" => "list_product",
                 _ => "list_sum",
@@ -120,7 +120,11 @@ fn list_aggregate(name: &str, list: &Expr, rest: &[&Expr]) -> Result<Expr, Parse
             Ok(call("array_to_string", vec![list.clone(), (*separator).clone()]))
         }
         (_, []) if name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_') => {
-            template::filled(&format!("(SELECT {name}(element) FROM unnest($1) AS elements(element))"), &[list])
+            template::filled(
+                &format!("(SELECT {name}(element) FROM unnest($1) AS elements(element))"),
+                &[list],
+                rewrite,
+            )
         }
         _ => Err(error_at(
             "this aggregate of a list takes no other arguments; write a subquery over unnest(list)",
@@ -162,7 +166,7 @@ fn named_groups(value: &Expr, pattern: &Expr, names: &Array, rest: &[&Expr]) -> 
 }
 
 /// `percentile_disc(0.5) WITHIN GROUP (ORDER BY x)` as `quantile_disc(x, 0.5)`.
-fn percentile(function: &Function) -> Result<Option<Expr>, ParserError> {
+fn percentile(function: &Function, rewrite: Rewrite) -> Result<Option<Expr>, ParserError> {
     let arguments = arguments(function);
     let (Some([quantile]), [OrderByExpr { expr, options, .. }]) =
         (arguments.as_deref(), function.within_group.as_slice())
@@ -183,11 +187,11 @@ fn percentile(function: &Function) -> Result<Option<Expr>, ParserError> {
     if let FunctionArguments::List(list) = &mut renamed.args {
         list.args = [expr.clone(), quantile].map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))).to_vec();
     }
-    again(renamed)
+    again(renamed, rewrite)
 }
 
 /// Quantiles of several fractions are a list.
-fn quantiles(name: &str, function: &Function) -> Result<Option<Expr>, ParserError> {
+fn quantiles(name: &str, function: &Function, rewrite: Rewrite) -> Result<Option<Expr>, ParserError> {
     let arguments = arguments(function);
     let Some([value, fraction]) = arguments.as_deref() else { return Ok(None) };
     let fractions = match fraction {
@@ -205,7 +209,7 @@ fn quantiles(name: &str, function: &Function) -> Result<Option<Expr>, ParserErro
         if let FunctionArguments::List(FunctionArgumentList { args, .. }) = &mut single.args {
             args[1] = FunctionArg::Unnamed(FunctionArgExpr::Expr(fraction.clone()));
         }
-        again(single).map(|single| single.unwrap_or_else(|| (*fraction).clone()))
+        again(single, rewrite).map(|single| single.unwrap_or_else(|| (*fraction).clone()))
     };
     let all = fractions.iter().map(single).collect::<Result<Vec<Expr>, ParserError>>()?;
     let list = call("make_array", all);
@@ -214,13 +218,13 @@ fn quantiles(name: &str, function: &Function) -> Result<Option<Expr>, ParserErro
         args[0] = FunctionArg::Unnamed(FunctionArgExpr::Expr((*value).clone()));
         args.truncate(1);
     }
-    template::filled("CASE WHEN $1 > 0 THEN $2 END", &[&Expr::Function(count), &list]).map(Some)
+    template::filled("CASE WHEN $1 > 0 THEN $2 END", &[&Expr::Function(count), &list], rewrite).map(Some)
 }
 
 /// Rewrites a call as if the statement had it.
-fn again(function: Function) -> Result<Option<Expr>, ParserError> {
+fn again(function: Function, rewrite: Rewrite) -> Result<Option<Expr>, ParserError> {
     let mut expr = Expr::Function(function);
-    super::rewrite(&mut expr)?;
+    super::rewrite(&mut expr, rewrite)?;
     Ok(Some(expr))
 }
 

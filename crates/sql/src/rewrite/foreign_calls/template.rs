@@ -9,9 +9,8 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Span, TokenWithSpan, Tokenizer};
 
-use super::{arguments, name};
+use super::{Rewrite, arguments, name};
 use crate::dialect::{LathDialect, error_at};
-use crate::rewrite::statement::rewrite_expression;
 
 /// The aggregates of the expressions, which get the clauses of a call.
 const AGGREGATES: [&str; 15] = [
@@ -33,10 +32,10 @@ const AGGREGATES: [&str; 15] = [
 ];
 
 /// Fills the expression of a function with the arguments of a call.
-pub(super) fn fill(function: &Function, text: &str, is_aggregate: bool) -> Result<Expr, ParserError> {
+pub(super) fn fill(function: &Function, text: &str, is_aggregate: bool, rewrite: Rewrite) -> Result<Expr, ParserError> {
     let place = function.name.span();
     let arguments: Vec<&Expr> = arguments(function).unwrap_or_default();
-    let mut filled = parse(text, place)?;
+    let mut filled = parse(text, place, rewrite)?;
     if is_aggregate {
         let mut clauses = Clauses { function };
         if let ControlFlow::Break(error) = VisitMut::visit(&mut filled, &mut clauses) {
@@ -53,9 +52,9 @@ pub(super) fn fill(function: &Function, text: &str, is_aggregate: bool) -> Resul
 }
 
 /// Fills an expression with operands.
-pub(crate) fn filled(text: &str, arguments: &[&Expr]) -> Result<Expr, ParserError> {
+pub(super) fn filled(text: &str, arguments: &[&Expr], rewrite: Rewrite) -> Result<Expr, ParserError> {
     let place = arguments.first().map_or_else(Span::empty, |first| first.span());
-    insert(parse(text, place)?, text, arguments, place)
+    insert(parse(text, place, rewrite)?, text, arguments, place)
 }
 
 fn insert(mut filled: Expr, text: &str, arguments: &[&Expr], place: Span) -> Result<Expr, ParserError> {
@@ -71,11 +70,11 @@ fn insert(mut filled: Expr, text: &str, arguments: &[&Expr], place: Span) -> Res
 }
 
 /// Parses an expression, with all of its parts at the place of the call, so that mistakes are shown there.
-fn parse(text: &str, place: Span) -> Result<Expr, ParserError> {
+fn parse(text: &str, place: Span, rewrite: Rewrite) -> Result<Expr, ParserError> {
     let tokens = Tokenizer::new(&LathDialect, text).tokenize()?;
     let tokens = tokens.into_iter().map(|token| TokenWithSpan { token, span: place }).collect();
     let mut parsed = Parser::new(&LathDialect).with_tokens_with_locations(tokens).parse_expr()?;
-    rewrite_expression(&mut parsed)?;
+    rewrite(&mut parsed)?;
     Ok(parsed)
 }
 

@@ -10,7 +10,7 @@ use datafusion::common::utils::take_function_args;
 use datafusion::common::{Result, exec_datafusion_err, plan_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 
-use super::calendar::Calendar;
+use crate::calendar::Calendar;
 
 const NANOS_A_MICROSECOND: i64 = 1_000;
 const NANOS_A_DAY: i64 = 86_400_000_000_000;

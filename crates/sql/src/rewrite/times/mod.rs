@@ -2,9 +2,7 @@
 
 mod age;
 mod at_time_zone;
-mod calendar;
 mod date_arithmetic;
-mod interval_values;
 mod intervals;
 
 pub(crate) use self::age::age_function;
@@ -13,5 +11,3 @@ pub(crate) use self::date_arithmetic::DateArithmetic;
 #[cfg(feature = "remote")]
 pub(crate) use self::intervals::interval_length_function;
 pub(crate) use self::intervals::{ComparedIntervals, IntervalWindows};
-pub(crate) use calendar::Calendar;
-pub(crate) use interval_values::interval_values;

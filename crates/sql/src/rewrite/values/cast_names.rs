@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, Query, Select, SetExpr, Value, VisitMut, VisitorMut, visit_expressions_mut,
 };
 
-use crate::rewrite::values::call;
+use crate::syntax::call;
 
 const FUNCTION: &str = "typed_as";
 

@@ -6,8 +6,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::types::call;
 use crate::dialect::normal;
+use crate::syntax::call;
 
 /// Whether a function is replaced, so that its column needs the name of the text.
 pub(crate) fn is_rewritten(function: &Function) -> bool {

@@ -30,6 +30,5 @@ pub(crate) use self::nested::nested_order::NestedOrder;
 pub(crate) use self::nested::null_lists::NullLists;
 pub(crate) use self::octet_length::OctetLength;
 pub(crate) use self::rounding::{PlainPlaces, whole_number_functions};
-pub(crate) use self::types::call;
 pub(crate) use self::uuid::uuid_function;
 pub(crate) use self::variants::VariantCasts;

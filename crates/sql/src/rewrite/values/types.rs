@@ -3,14 +3,14 @@
 
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ArrayElemTypeDef, CastKind, CharacterLength, DataType, ExactNumberInfo,
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName,
-    Statement, TimezoneInfo, TypedString, Value,
+    Expr, Statement, TimezoneInfo, TypedString, Value,
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
 use super::uuid::UUID;
 use crate::json::JSON;
 use crate::rewrite::times::AT_TIME_ZONE;
+use crate::syntax::call;
 
 pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     match expr {
@@ -71,21 +71,6 @@ pub(crate) fn rename_columns(statement: &mut Statement) {
         }
         _ => {}
     }
-}
-
-/// Builds a call of a function by name.
-pub(crate) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
-    let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(name)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }
 
 /// The length in characters of a text type; `CHAR` without a length has 1.

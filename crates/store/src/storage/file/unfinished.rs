@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::encrypted::ENVELOPE_AREA;
 use super::{FileStorage, encrypted};
-use crate::arena::FIRST_LEN;
 use crate::error::{Error, Result};
+use crate::extent::FIRST_LEN;
 
 /// Returns whether the file at `path` is a store whose creation was interrupted before it had a header: a file that is empty or has only zeros, behind
 /// its keys if it is encrypted, without a log. Opened with [`Options::create`](crate::Options::create), it becomes a store. `false` if there is no file.

@@ -10,7 +10,6 @@ mod moved_rows;
 mod plan;
 mod planned_rows;
 mod rounds;
-mod touched_values;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,8 +17,9 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 
 pub(crate) use self::actions::apply_actions;
-pub(crate) use self::touched_values::{StatementValues, TouchedValues};
+
 use super::open_write::OpenWrite;
+use super::touched_values::TouchedValues;
 use crate::error::{Error, Result};
 use crate::read::{all_values, has_values, with_codec};
 use crate::records::{ForeignKey, ForeignKeys, IndexEntry, PRIMARY_KEY};

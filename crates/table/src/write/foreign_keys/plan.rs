@@ -180,12 +180,15 @@ fn unfit(wanted: &DataType, values: &ArrayRef, row: usize) -> String {
     format!("has the type {wanted}, which does not have the value {value}")
 }
 
-/// The keys of the rows that refer to changed values, each with the place of the value, and the columns that refer.
+/// The keys of rows, each with the place of the value that it refers to.
+type ReferringRows = Vec<(Vec<u8>, usize)>;
+
+/// The rows that refer to changed values, and the columns that refer.
 fn referring_rows(
     tables: &mut dyn WriteTables,
     key: &ForeignKey,
     changes: &ValueChanges,
-) -> Result<(Vec<(Vec<u8>, usize)>, Vec<(usize, FieldRef)>)> {
+) -> Result<(ReferringRows, Vec<(usize, FieldRef)>)> {
     let old = decode(tables, key.referred, key.target, changes.old.iter().map(Vec::as_slice))?;
     let (places, recent): (Vec<usize>, Vec<&[u8]>) =
         changes.recent.iter().enumerate().filter_map(|(place, value)| Some((place, value.as_deref()?))).unzip();

@@ -7,12 +7,13 @@ use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_row::{RowConverter, SortField};
 use arrow_select::take::take;
 
+use super::WriteTables;
 use super::plan::{ActionPlan, NewValue, PlannedRow, ValueChanges, decode, with};
-use super::{StatementValues, WriteTables};
 use crate::error::{Error, Result};
 use crate::read::{SortedKeys, encode_values, get_many, has_values, with_codec};
 use crate::records::{ForeignKey, ForeignKeys};
 use crate::row::ByteList;
+use crate::write::touched_values::StatementValues;
 
 impl ActionPlan {
     /// Plans the actions for the values of a table that the statement itself has changed.

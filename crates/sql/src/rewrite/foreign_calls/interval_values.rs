@@ -3,10 +3,11 @@
 use datafusion::sql::sqlparser::ast::{Expr, Interval, Value, ValueWithSpan};
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use crate::rewrite::foreign_calls::filled;
+use super::Rewrite;
+use super::template::filled;
 
 /// Rewrites the value of an interval.
-pub(crate) fn interval_values(expr: &mut Expr) -> Result<(), ParserError> {
+pub(crate) fn interval_values(expr: &mut Expr, rewrite: Rewrite) -> Result<(), ParserError> {
     let Expr::Interval(Interval { value, leading_field, .. }) = expr else { return Ok(()) };
     match value.as_mut() {
         Expr::Value(ValueWithSpan { value, .. }) => {
@@ -20,7 +21,7 @@ pub(crate) fn interval_values(expr: &mut Expr) -> Result<(), ParserError> {
                 let text = format!(
                     "CASE WHEN $1 IS NOT NULL THEN CAST(concat(CAST($1 AS BIGINT), ' {unit}') AS INTERVAL) END"
                 );
-                *expr = filled(&text, &[&**inner])?;
+                *expr = filled(&text, &[&**inner], rewrite)?;
             }
         }
         _ => {}
