@@ -157,8 +157,7 @@ fn longest_commit_beside_flush(folder: &Path, hot: u64) -> f64 {
 /// The greatest size of a table of 100,000 rows while all are replaced twenty times, divided by its size when it is compacted.
 fn space_of_small_table(folder: &Path) -> f64 {
     const ROWS: u64 = 100_000;
-    let table =
-        Table::create(folder, &rows([0], 0).schema(), &["id"], TableOptions::new()).expect("a new folder");
+    let table = Table::create(folder, &rows([0], 0).schema(), &["id"], TableOptions::new()).expect("a new folder");
     let mut most: f64 = 0.0;
     for round in 0..20 {
         for start in (0..ROWS).step_by(1_000) {
