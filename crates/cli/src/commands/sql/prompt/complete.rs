@@ -215,13 +215,13 @@ mod tests {
     fn columns_of_the_tables_that_are_named_are_offered() {
         let session = BlockingSession::new(lath_sql::Session::new()).unwrap();
         session.run("CREATE VIEW trips AS SELECT 1 AS price, named_struct('age', 3, 'Plan', 'x') AS rider, 2 AS \"Odd Name\"").unwrap();
-        assert_eq!(offered(&session, "SELECT pri| FROM trips").1, ["price"]);
+        assert_eq!(offered(&session, "SELECT pric| FROM trips").1, ["price"]);
         assert_eq!(offered(&session, "SELECT \"o| FROM trips"), ("SELECT ".to_owned(), Vec::<String>::new()));
         assert_eq!(offered(&session, "SELECT t.| FROM trips AS t").1, ["\"Odd Name\"", "price", "rider"]);
         assert_eq!(offered(&session, "SELECT rider.| FROM trips").1, ["\"Plan\"", "age"]);
         assert_eq!(offered(&session, "SELECT t.rider.a| FROM trips t").1, ["age"]);
         assert_eq!(offered(&session, "SELECT * FROM tri|").1[0], "trips");
-        assert_eq!(offered(&session, "SELECT pri|").1, [""; 0]);
+        assert_eq!(offered(&session, "SELECT pric|").1, [""; 0]);
     }
 
     #[test]
