@@ -21,6 +21,7 @@ use super::table::{KeyedTable, WITH_ROW_COLUMN};
 use crate::error::table_error;
 use crate::grammar::parse;
 use crate::rewrite::merge_join_columns;
+use crate::select_columns::expand_columns;
 use crate::transaction::CurrentTransaction;
 
 /// The tables of a session.
@@ -195,6 +196,7 @@ impl SessionTables {
                     Ok(()) => {
                         let view = CreateView { if_not_exists: false, temporary: false, ..view };
                         let mut statement = Statement::Statement(Box::new(SqlStatement::CreateView(view)));
+                        Box::pin(expand_columns(state, &mut statement)).await?;
                         Box::pin(merge_join_columns(state, &mut statement)).await?;
                         Box::pin(state.statement_to_plan(statement)).await
                     }

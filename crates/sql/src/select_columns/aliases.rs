@@ -1,14 +1,13 @@
 //! Names of the select list: `SELECT price * 2 AS double, double + 1 AS more FROM t WHERE double > 20`.
 //!
-//! A column of the tables comes first. In HAVING, the name of an aggregate does.
+//! A column of the tables comes first.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArguments, GroupByExpr, Ident, Query, Select, SelectItem, VisitMut, VisitorMut,
-    visit_expressions,
+    Expr, Function, FunctionArguments, Ident, Query, Select, SelectItem, VisitMut, VisitorMut, visit_expressions,
 };
 
 use super::FromColumn;
@@ -56,17 +55,14 @@ fn uses(expr: &Expr, names: &HashSet<String>) -> bool {
 pub(super) fn replace(select: &mut Select, columns: &[FromColumn]) -> Result<()> {
     let is_column = |name: &str| columns.iter().any(|column| column.name == name);
     let mut known: Vec<(String, Expr)> = Vec::new();
-    let mut aggregates: Vec<(String, Expr)> = Vec::new();
     for item in &mut select.projection {
         if let SelectItem::ExprWithAlias { expr, .. } | SelectItem::UnnamedExpr(expr) = item {
             Names::replace(expr, &known)?;
         }
         if let SelectItem::ExprWithAlias { expr, alias } = item {
-            let entry = (normal(alias), Expr::Nested(Box::new(expr.clone())));
-            if !is_column(&entry.0) {
-                known.push(entry);
-            } else if has_aggregate(expr) {
-                aggregates.push(entry);
+            let name = normal(alias);
+            if !is_column(&name) {
+                known.push((name, Expr::Nested(Box::new(expr.clone()))));
             }
         }
     }
@@ -74,65 +70,14 @@ pub(super) fn replace(select: &mut Select, columns: &[FromColumn]) -> Result<()>
         Names::replace(condition, &known)?;
     }
     if let Some(condition) = &mut select.having {
-        let grouped: HashSet<String> = match &select.group_by {
-            GroupByExpr::Expressions(expressions, _) => expressions
-                .iter()
-                .filter_map(|expr| match expr {
-                    Expr::Identifier(name) => Some(normal(name)),
-                    _ => None,
-                })
-                .collect(),
-            GroupByExpr::All(_) => HashSet::new(),
-        };
-        let all: Vec<(String, Expr)> =
-            known.into_iter().chain(aggregates).filter(|(name, _)| !grouped.contains(name)).collect();
-        Names::replace(condition, &all)?;
+        Names::replace(condition, &known)?;
     }
     Ok(())
 }
 
-/// The usual aggregates. A call of another one is not replaced in HAVING where a column has its name.
-fn has_aggregate(expr: &Expr) -> bool {
-    let is_aggregate = |expr: &Expr| match expr {
-        Expr::Function(function) if is_aggregate(function) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    };
-    visit_expressions(&vec![expr.clone()], is_aggregate).is_break()
-}
-
-fn is_aggregate(function: &Function) -> bool {
-    let name = function.name.to_string().to_lowercase();
-    function.over.is_none()
-        && matches!(
-            name.as_str(),
-            "count"
-                | "sum"
-                | "avg"
-                | "mean"
-                | "min"
-                | "max"
-                | "median"
-                | "first_value"
-                | "last_value"
-                | "array_agg"
-                | "string_agg"
-                | "stddev"
-                | "stddev_pop"
-                | "stddev_samp"
-                | "var"
-                | "var_pop"
-                | "var_samp"
-                | "approx_distinct"
-                | "bool_and"
-                | "bool_or"
-                | "mode"
-                | "any_value"
-        )
-}
-
 struct Names<'n> {
     known: &'n [(String, Expr)],
-    /// The number of subqueries and aggregates around an expression, whose names are others.
+    /// The number of subqueries around an expression, whose names are others.
     depth: usize,
 }
 
