@@ -14,7 +14,7 @@ fn schema() -> Schema {
     Schema::new(vec![Field::new("id", DataType::Int64, false)])
 }
 
-/// What a killed process leaves of a store that it was about to create: with a length that creation gives the file, or with the keys alone.
+/// The files that a killed process leaves of a store that it was about to create: of a length that creation gives them, or with the keys alone.
 fn half_created(key: Option<&EncryptionKey>) -> Vec<Vec<u8>> {
     let zeros = [0, 1, 4096, 65_536].map(|len| vec![0; len]);
     let Some(key) = key else { return zeros.into() };

@@ -55,7 +55,7 @@ pub(super) struct VariantEncoder<'a> {
 impl<'a> VariantEncoder<'a> {
     pub(super) fn new(array: &'a StructArray) -> Result<Self, ArrowError> {
         if !is_variant(array.data_type()) {
-            return Err(malformed("its columns are not those of a Variant"));
+            return Err(malformed("it has other columns than a Variant"));
         }
         Ok(Self { array, whole: VariantValues::new(array).ok() })
     }
