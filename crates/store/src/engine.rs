@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::Thread;
 use std::time::Instant;
 
 use crate::arena::Arena;
@@ -9,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::idle_view::{IdleView, WritersExcluded};
 use crate::log::Log;
 use crate::options::Options;
-use crate::process_lock::{ProcessLock, Watcher};
+use crate::process_lock::ProcessLock;
 use crate::readers::{LockWords, Readers};
 use crate::writer::{Signal, State, TreeLocks, WriterLock};
 
@@ -29,7 +30,8 @@ pub(crate) struct Engine {
     pub(crate) idle_view: OnceLock<IdleView>,
     /// Set if other processes may write while this one has the store open.
     pub(crate) process_lock: Option<ProcessLock>,
-    pub(crate) watcher: OnceLock<Watcher>,
+    /// The thread that gives the lock away while the process is idle. It is unparked when this process has taken the lock.
+    pub(crate) watching: OnceLock<Thread>,
     writer_lock: WriterLock<Box<State>>,
     /// The trees that transactions have for themselves.
     pub(crate) tree_locks: Arc<TreeLocks>,
@@ -62,7 +64,7 @@ impl Engine {
             lock_words: None,
             idle_view: OnceLock::new(),
             process_lock: None,
-            watcher: OnceLock::new(),
+            watching: OnceLock::new(),
             writer_lock: WriterLock::default(),
             tree_locks: Arc::default(),
             is_poisoned: AtomicBool::new(false),

@@ -46,6 +46,9 @@ pub struct Store {
     pub(crate) engine: Arc<Engine>,
     /// The checkpoint thread, which ends with the last handle.
     _background: Option<Arc<Background>>,
+    /// Ends with the last handle, too, and after `engine`: if its thread is the last one to use the engine, the store is closed when the
+    /// handle is dropped.
+    _watcher: Option<Arc<Watcher>>,
 }
 
 impl Store {
@@ -55,17 +58,19 @@ impl Store {
     }
 
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        if let Some(lock) = &engine.process_lock {
+        let watcher = engine.process_lock.as_ref().and_then(|lock| {
             let weak = Arc::downgrade(&engine);
-            let give = move || Some(weak.upgrade()?.give_if_idle());
+            let give = move |is_ending| Some(weak.upgrade()?.give_if_idle(is_ending));
             // Without the thread, the lock is given away at the end of a transaction only.
-            if let Ok(watcher) = Watcher::start(lock.words(), give) {
-                engine.watcher.get_or_init(|| watcher);
+            let watcher = Watcher::start(lock.words(), give).ok()?;
+            if let Some(thread) = watcher.thread() {
+                engine.watching.get_or_init(|| thread.clone());
             }
-        }
+            Some(Arc::new(watcher))
+        });
         let has_checkpoints = engine.options.background_checkpoints && !engine.options.read_only;
         let background = has_checkpoints.then(|| Arc::new(Background::start(&engine)));
-        Self { engine, _background: background }
+        Self { engine, _background: background, _watcher: watcher }
     }
 
     /// Whether new snapshots have what other processes commit. `false` for a store that was opened read-only while no process wrote to it: it

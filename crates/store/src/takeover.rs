@@ -158,8 +158,8 @@ impl Engine {
         }
         holding.is_kept = false;
         lock.set_held(holding, true);
-        if let Some(watcher) = self.watcher.get() {
-            watcher.lock_taken();
+        if let Some(thread) = self.watching.get() {
+            thread.unpark();
         }
         if self.is_poisoned() { Err(self.poisoned()) } else { Ok(()) }
     }

@@ -277,7 +277,6 @@ impl Drop for Engine {
     fn drop(&mut self) {
         // Dropping cannot report an error. Synced commits are in the log or in the last checkpoint; a program that
         // needs to know makes a checkpoint first.
-        drop(self.watcher.take());
         let _ = self.close();
         self.end_lock();
     }

@@ -45,7 +45,7 @@ impl Engine {
         let mut holding = lock.holding();
         holding.users -= 1;
         if holding.users == 0 {
-            if lock.words.is_wanted() {
+            if lock.words.is_wanted() || holding.is_ending {
                 self.give(lock, &mut holding);
             }
             if holding.sleepers > 0 {
@@ -54,11 +54,13 @@ impl Engine {
         }
     }
 
-    /// Gives the lock away if another process wants it and this one does not use it. Returns whether this process has it.
-    pub(crate) fn give_if_idle(&self) -> bool {
+    /// Gives the lock away if this process does not use it and another one wants it, or if no handle of the store is left (`is_ending`).
+    /// Returns whether this process has it.
+    pub(crate) fn give_if_idle(&self, is_ending: bool) -> bool {
         let Some(lock) = &self.process_lock else { return false };
         let mut holding = lock.holding();
-        if holding.is_held && holding.users == 0 && lock.words.is_wanted() {
+        holding.is_ending |= is_ending;
+        if holding.is_held && holding.users == 0 && (holding.is_ending || lock.words.is_wanted()) {
             self.give(lock, &mut holding);
         }
         holding.is_held

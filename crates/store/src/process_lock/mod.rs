@@ -34,6 +34,8 @@ pub(crate) struct Holding {
     pub(crate) taken: u64,
     /// Whether the lock could not be given away when another process wanted it.
     pub(crate) is_kept: bool,
+    /// No handle of the store is left, so that the lock is given away after the last use, even if no process wants it yet.
+    pub(crate) is_ending: bool,
     /// When the files of the store were last compared with their names.
     pub(crate) checked: Instant,
 }
@@ -52,7 +54,15 @@ impl Holding {
 impl ProcessLock {
     /// The lock of a process that has taken it for the time `taken`.
     pub(crate) fn new(words: Arc<LockWords>, timeout: Duration, taken: u64) -> Self {
-        let holding = Holding { is_held: true, users: 0, sleepers: 0, taken, is_kept: false, checked: Instant::now() };
+        let holding = Holding {
+            is_held: true,
+            users: 0,
+            sleepers: 0,
+            taken,
+            is_kept: false,
+            is_ending: false,
+            checked: Instant::now(),
+        };
         Self { words, timeout, holding: Mutex::new(holding), is_idle: Condvar::new(), is_held: AtomicBool::new(true) }
     }
 

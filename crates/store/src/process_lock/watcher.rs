@@ -19,35 +19,33 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Starts the thread. `give` gives the lock away if another process wants it and this one does not use it, and returns whether this
-    /// process has the lock; `None` if the store was closed.
+    /// Starts the thread. `give` gives the lock away if this process does not use it and another one wants it, or, if its argument is
+    /// `true`, in any case. It returns whether this process has the lock; `None` if the store was closed.
     pub(crate) fn start(
         words: Arc<LockWords>,
-        give: impl Fn() -> Option<bool> + Send + 'static,
+        give: impl Fn(bool) -> Option<bool> + Send + 'static,
     ) -> std::io::Result<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
         let (ends, waits) = (Arc::clone(&is_over), Arc::clone(&words));
-        let work = move || watch(&give, &waits, &ends);
+        let work = move || {
+            watch(&give, &waits, &ends);
+            // Snapshots and transactions may be left, and nothing else gives the lock away while they are idle.
+            give(true);
+        };
         let thread = thread::Builder::new().name("lath-writer-lock".to_owned()).spawn(work)?;
         Ok(Self { is_over, words, thread: Some(thread) })
     }
 
-    /// Called when this process has taken the lock.
-    pub(crate) fn lock_taken(&self) {
-        if let Some(thread) = self.thread() {
-            thread.unpark();
-        }
-    }
-
-    fn thread(&self) -> Option<&Thread> {
+    /// The thread, which is to be unparked when this process has taken the lock.
+    pub(crate) fn thread(&self) -> Option<&Thread> {
         self.thread.as_ref().map(JoinHandle::thread)
     }
 }
 
-fn watch(give: &dyn Fn() -> Option<bool>, words: &LockWords, is_over: &AtomicBool) {
+fn watch(give: &dyn Fn(bool) -> Option<bool>, words: &LockWords, is_over: &AtomicBool) {
     while !is_over.load(Ordering::SeqCst) {
         let requests = words.requests();
-        let Some(is_held) = give() else { return };
+        let Some(is_held) = give(false) else { return };
         if is_over.load(Ordering::SeqCst) {
             return;
         }
@@ -62,13 +60,11 @@ fn watch(give: &dyn Fn() -> Option<bool>, words: &LockWords, is_over: &AtomicBoo
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::SeqCst);
-        self.lock_taken();
-        self.words.request();
         let Some(thread) = self.thread.take() else { return };
-        // The thread may be the last one to use the store, which it then closes itself.
-        if thread.thread().id() != thread::current().id() {
-            // A panic of the thread was reported when it happened.
-            let _ = thread.join();
-        }
+        thread.thread().unpark();
+        self.words.request();
+        // The thread may be the last one to use the store, which it then closes: the store is closed when this returns. A panic of the
+        // thread was reported when it happened.
+        let _ = thread.join();
     }
 }

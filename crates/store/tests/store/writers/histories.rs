@@ -122,6 +122,24 @@ fn store_that_is_not_shared_keeps_others_out_until_it_is_closed() {
 }
 
 #[test]
+fn snapshot_that_outlives_its_store_keeps_no_writer_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let shared = options().open(&path).unwrap();
+    assert_eq!(count(&shared).unwrap(), 1);
+    let (snapshot, transaction) = (shared.snapshot().unwrap(), shared.begin().unwrap());
+    drop(shared);
+    assert!(matches!(Options::new().open(&path), Err(Error::Busy)), "a transaction is left");
+    drop(transaction);
+    let alone = Options::new().open(&path).unwrap();
+    assert_eq!(count(&alone).unwrap(), 2);
+    assert_eq!(snapshot.sequence(), 1);
+    drop(snapshot);
+    assert_eq!(count(&alone).unwrap(), 3);
+    assert_sound(&alone, "the end");
+}
+
+#[test]
 fn threads_of_two_handles_take_turns() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
