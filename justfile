@@ -116,6 +116,10 @@ soak-sanitized *ARGS:
 shared-writers *ARGS:
     cargo run --release -p lath-store --example shared_writers -- {{ARGS}}
 
+# Threads that write to trees of their own at the same time, for a number of seconds each: commits a second beside one writer's
+tree-writers *ARGS:
+    cargo run --release -p lath-store --example tree_writers -- {{ARGS}}
+
 # A writer, flushes and merges of a keyed table, and eight readers in two processes whose snapshots must add up, for so many seconds
 table-soak SECONDS="600":
     cargo run --release -p lath-table --example soak -- {{SECONDS}}

@@ -32,7 +32,7 @@ pub fn run(engine: &str, folder: &Path, options: &Options) -> Result<Figures, St
 /// # Panics
 /// If the process fails.
 pub fn count_parquet(folder: &Path) -> (f64, Vec<(String, u64)>) {
-    let answer = python(Command::new(PYTHON).args([PROGRAM, "count-parquet"]).arg(folder.join("**/*.parquet")));
+    let answer = python(Command::new(PYTHON).args([PROGRAM, "count-parquet"]).arg(folder.join("_data/*.pq")));
     serde_json::from_value(answer.expect("DuckDB reads the files")).expect("milliseconds and counts")
 }
 
