@@ -116,7 +116,7 @@ soak-sanitized *ARGS:
 shared-writers *ARGS:
     cargo run --release -p lath-store --example shared_writers -- {{ARGS}}
 
-# Threads that write to trees of their own at the same time, for a number of seconds each: commits a second beside one writer's
+# Threads that each write to their own tree, for a number of seconds: commits a second, compared with one writer
 tree-writers *ARGS:
     cargo run --release -p lath-store --example tree_writers -- {{ARGS}}
 

@@ -1,6 +1,6 @@
-//! Measures threads that write to trees of their own at the same time, each commit synced: `just tree-writers SECONDS`.
+//! Measures threads that each write to their own tree at the same time, each commit synced: `just tree-writers SECONDS`.
 //!
-//! Each thread adds 1 to the counters of its own tree with [`Store::begin_on`], as often as it can. The counters have to
+//! Each thread adds 1 to a counter of its tree with [`Store::begin_on`], as often as it can. The counters have to
 //! be the numbers of commits.
 
 use std::thread;
