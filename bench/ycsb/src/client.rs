@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::engine::{Client, Engine, FIELD_BYTES, FIELDS, Row};
+use crate::check::check;
+use crate::engine::{Client, Engine, FIELDS, ROW_BYTES};
 use crate::engines::{Work, with};
 use crate::options::Options;
+use crate::row::{field, row};
 use crate::workload::{Operation, Operations, WORKLOADS, Workload, key};
 
 /// The figures of one run.
@@ -17,8 +19,8 @@ pub struct Figure {
     pub slow_us: f64,
 }
 
-/// Loads an engine, and runs all workloads with all numbers of clients.
-pub fn run(engine: &str, folder: &Path, options: &Options) -> Vec<Figure> {
+/// Loads an engine, runs all workloads with all numbers of clients, and checks the rows. Returns the engine's note, too.
+pub fn run(engine: &str, folder: &Path, options: &Options) -> (Vec<Figure>, Option<String>) {
     with(engine, All { folder, options }).expect("options have known engines")
 }
 
@@ -28,9 +30,9 @@ struct All<'o> {
 }
 
 impl Work for All<'_> {
-    type Answer = Vec<Figure>;
+    type Answer = (Vec<Figure>, Option<String>);
 
-    fn on<E: Engine>(self) -> Vec<Figure> {
+    fn on<E: Engine>(self) -> (Vec<Figure>, Option<String>) {
         let engine = E::open(self.folder, self.options.is_synced);
         engine.load(&mut (0..self.options.rows).map(|number| (key(number), row(number))));
         let count = AtomicU64::new(self.options.rows);
@@ -40,7 +42,8 @@ impl Work for All<'_> {
                 figures.push(measure(&engine, workload, clients, self.options, &count));
             }
         }
-        figures
+        check(&engine, self.options.rows, count.into_inner());
+        (figures, engine.note())
     }
 }
 
@@ -77,6 +80,7 @@ fn work(
     count: &AtomicU64,
 ) -> Vec<Duration> {
     let mut latencies = Vec::new();
+    let mut bytes = Vec::new();
     loop {
         let begun = Instant::now();
         if begun >= end {
@@ -85,8 +89,9 @@ fn work(
         match operations.next(workload, count.load(Ordering::Relaxed)) {
             // The newest rows may still be on their way.
             Operation::Read(number) => {
-                let bytes = client.read(&key(number));
-                assert!(bytes == FIELDS * FIELD_BYTES || workload.newest_first, "row {number} has {bytes} bytes");
+                client.read(&key(number), &mut bytes);
+                let len = bytes.len();
+                assert!(len == ROW_BYTES || len == 0 && workload.newest_first, "row {number} has {len} bytes");
             }
             Operation::Update(number) => {
                 let value = field(operations.random());
@@ -100,7 +105,8 @@ fn work(
                 assert!(client.scan(&key(number), rows) > 0, "no rows from {number} on");
             }
             Operation::Change(number) => {
-                assert_eq!(client.read(&key(number)), FIELDS * FIELD_BYTES);
+                client.read(&key(number), &mut bytes);
+                assert_eq!(bytes.len(), ROW_BYTES);
                 let value = field(operations.random());
                 client.update(&key(number), (operations.random() % FIELDS as u64) as usize, &value);
             }
@@ -109,22 +115,4 @@ fn work(
             latencies.push(begun.elapsed());
         }
     }
-}
-
-fn row(number: u64) -> Row {
-    std::array::from_fn(|place| field(number * FIELDS as u64 + place as u64))
-}
-
-/// Letters and digits, half of which repeat, so that rows compress as usual ones do.
-fn field(seed: u64) -> Vec<u8> {
-    let mut operations = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut next = || {
-        operations ^= operations << 13;
-        operations ^= operations >> 7;
-        operations ^= operations << 17;
-        b"abcdefghijklmnopqrstuvwxyz012345"[(operations >> 40) as usize % 32]
-    };
-    let mut bytes: Vec<u8> = (0..FIELD_BYTES / 2).map(|_| next()).collect();
-    bytes.resize(FIELD_BYTES, b'-');
-    bytes
 }

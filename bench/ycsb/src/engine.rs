@@ -8,6 +8,9 @@ pub const FIELDS: usize = 10;
 /// Bytes of a field.
 pub const FIELD_BYTES: usize = 100;
 
+/// Bytes of all fields.
+pub const ROW_BYTES: usize = FIELDS * FIELD_BYTES;
+
 /// The fields of a row.
 pub type Row = [Vec<u8>; FIELDS];
 
@@ -24,11 +27,16 @@ pub trait Engine: Sync + Sized {
     fn load(&self, rows: &mut dyn Iterator<Item = (String, Row)>);
 
     fn client(&self) -> Self::Client<'_>;
+
+    /// A line for the record: a peer's version, and facts about the run.
+    fn note(&self) -> Option<String> {
+        None
+    }
 }
 
 pub trait Client {
-    /// All fields of a row; returns their bytes.
-    fn read(&mut self, key: &str) -> usize;
+    /// Replaces `row` with all fields of a row, one after the other; with nothing if there is no such row.
+    fn read(&mut self, key: &str, row: &mut Vec<u8>);
 
     /// Replaces one field, in a commit.
     fn update(&mut self, key: &str, field: usize, value: &[u8]);

@@ -1,9 +1,12 @@
 //! Runs the workloads of YCSB on Lath and its peers. Start it with `bench/run ycsb`; see docs/benchmarks.md.
 
+mod check;
 mod client;
 mod engine;
 mod engines;
+mod library;
 mod options;
+mod row;
 mod workload;
 
 use std::process::ExitCode;
@@ -28,9 +31,10 @@ fn main() -> ExitCode {
     let mut record = Record::start("ycsb", options.is_quick);
     let commits = if options.is_synced { "each commit synced" } else { "commits not synced" };
     record.heading(&format!("YCSB: {} rows of ten fields of 100 bytes, {commits}", options.rows));
-    record.line("Operations a second, and the 99th percentile of their latencies in µs. A third of each run comes before the measurement.\n");
+    record.line("Operations a second, and the 99th percentile of their latencies in µs. A third of each run comes before the measurement.");
+    record.line("After the workloads all rows were counted, and samples compared with what was written.\n");
     let mut head = vec!["workload".to_owned(), "clients".to_owned()];
-    head.extend(options.engines.iter().cloned());
+    let mut notes = Vec::new();
     let mut rows: Vec<Vec<String>> = Vec::new();
     for workload in &WORKLOADS {
         for clients in &options.clients {
@@ -38,17 +42,27 @@ fn main() -> ExitCode {
         }
     }
     for engine in &options.engines {
+        if let Some(obstacle) = engines::obstacle(engine, options.is_synced) {
+            eprintln!("bench: without {engine}: {obstacle}");
+            notes.push(format!("{engine} is not measured: {obstacle}"));
+            continue;
+        }
         eprintln!("{engine}…");
         let folder = options.folder.join(engine);
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("the folder can be made");
-        let figures = run(engine, &folder, &options);
+        let (figures, note) = run(engine, &folder, &options);
+        head.push(engine.clone());
+        notes.extend(note);
         let _ = std::fs::remove_dir_all(&folder);
         for (row, figure) in rows.iter_mut().zip(figures) {
             row.push(format!("{:.0} ({:.0})", figure.per_second, figure.slow_us));
         }
     }
     record.table(&head, &rows);
+    for note in notes {
+        record.line(&format!("- {note}"));
+    }
     eprintln!("record: {}", record.path().display());
     ExitCode::SUCCESS
 }

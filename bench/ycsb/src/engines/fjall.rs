@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
+use lath_bench_record::machine::locked_version;
 
 use crate::engine::{Client, Engine, Row, joined, with_field};
 
@@ -42,11 +43,16 @@ impl Engine for Fjall {
     fn client(&self) -> &Self {
         self
     }
+
+    fn note(&self) -> Option<String> {
+        Some(format!("fjall: {}", locked_version("fjall")))
+    }
 }
 
 impl Client for &Fjall {
-    fn read(&mut self, key: &str) -> usize {
-        self.rows.get(key).expect("fjall gets").map_or(0, |row| row.len())
+    fn read(&mut self, key: &str, row: &mut Vec<u8>) {
+        row.clear();
+        row.extend_from_slice(self.rows.get(key).expect("fjall gets").as_deref().unwrap_or_default());
     }
 
     /// Two clients may update one row at a time, of which one is lost: batches have no locks.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use lath_bench_record::machine::locked_version;
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinition};
 
 use crate::engine::{Client, Engine, Row, joined, with_field};
@@ -46,12 +47,19 @@ impl Engine for Redb {
     fn client(&self) -> &Self {
         self
     }
+
+    fn note(&self) -> Option<String> {
+        Some(format!("redb: {}", locked_version("redb")))
+    }
 }
 
 impl Client for &Redb {
-    fn read(&mut self, key: &str) -> usize {
+    fn read(&mut self, key: &str, row: &mut Vec<u8>) {
+        row.clear();
         let table = self.database.begin_read().expect("redb reads").open_table(ROWS).expect("redb has the table");
-        table.get(key).expect("redb gets").map_or(0, |row| row.value().len())
+        if let Some(found) = table.get(key).expect("redb gets") {
+            row.extend_from_slice(found.value());
+        }
     }
 
     fn update(&mut self, key: &str, field: usize, value: &[u8]) {

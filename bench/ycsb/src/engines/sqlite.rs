@@ -54,6 +54,10 @@ impl Engine for Sqlite {
     fn client(&self) -> Connection {
         self.connect()
     }
+
+    fn note(&self) -> Option<String> {
+        Some(format!("SQLite: {}", rusqlite::version()))
+    }
 }
 
 fn insert(connection: &Connection, key: &str, row: &Row) {
@@ -69,9 +73,16 @@ fn bytes(row: &rusqlite::Row<'_>) -> rusqlite::Result<usize> {
 }
 
 impl Client for Connection {
-    fn read(&mut self, key: &str) -> usize {
+    fn read(&mut self, key: &str, row: &mut Vec<u8>) {
+        row.clear();
         let mut statement = self.prepare_cached("SELECT * FROM rows WHERE key = ?").expect("SQLite plans");
-        statement.query_row([key], bytes).optional().expect("SQLite reads").unwrap_or(0)
+        let append = |found: &rusqlite::Row<'_>| {
+            for place in 1..=FIELDS {
+                row.extend_from_slice(found.get_ref(place)?.as_str()?.as_bytes());
+            }
+            Ok(())
+        };
+        statement.query_row([key], append).optional().expect("SQLite reads");
     }
 
     fn update(&mut self, key: &str, field: usize, value: &[u8]) {

@@ -42,10 +42,11 @@ impl Engine for LathStore {
 }
 
 impl Client for &LathStore {
-    fn read(&mut self, key: &str) -> usize {
+    fn read(&mut self, key: &str, row: &mut Vec<u8>) {
+        row.clear();
         let snapshot = self.store.snapshot().expect("Lath reads");
         let tree = snapshot.tree(TREE).expect("Lath reads").expect("the tree is there");
-        tree.get(key.as_bytes()).expect("Lath gets").map_or(0, <[u8]>::len)
+        row.extend_from_slice(tree.get(key.as_bytes()).expect("Lath gets").unwrap_or_default());
     }
 
     fn update(&mut self, key: &str, field: usize, value: &[u8]) {

@@ -59,9 +59,12 @@ impl Engine for LathTable {
 }
 
 impl Client for &LathTable {
-    fn read(&mut self, key: &str) -> usize {
-        let Some(row) = self.table.get(key).expect("Lath gets") else { return 0 };
-        (1..=FIELDS).map(|place| text_bytes(row.column(place))).sum()
+    fn read(&mut self, key: &str, row: &mut Vec<u8>) {
+        row.clear();
+        let Some(found) = self.table.get(key).expect("Lath gets") else { return };
+        for place in 1..=FIELDS {
+            row.extend_from_slice(text(found.column(place)).as_bytes());
+        }
     }
 
     fn update(&mut self, key: &str, field: usize, value: &[u8]) {
@@ -82,10 +85,11 @@ impl Client for &LathTable {
     }
 }
 
-fn text_bytes(column: &ArrayRef) -> usize {
+/// The text of a column of one row.
+fn text(column: &ArrayRef) -> &str {
     use arrow_array::cast::AsArray;
     match column.data_type() {
-        DataType::Utf8View => column.as_string_view().iter().map(|text| text.map_or(0, str::len)).sum(),
-        _ => column.as_string::<i32>().iter().map(|text| text.map_or(0, str::len)).sum(),
+        DataType::Utf8View => column.as_string_view().value(0),
+        _ => column.as_string::<i32>().value(0),
     }
 }
