@@ -116,7 +116,9 @@ impl fmt::Display for Error {
             Self::Corrupt { what, offset: Some(offset) } => write!(f, "the store is damaged at byte {offset}: {what}"),
             Self::Io { op, path, source } => write!(f, "cannot {op} {}: {source}", path.display()),
             Self::Limit { what, limit } => write!(f, "{what} is more than {limit}"),
-            Self::Busy => write!(f, "another process has the store open"),
+            Self::Busy => {
+                write!(f, "another process has the store open, or another transaction is open: try again later")
+            }
             Self::BusyTimeout { waited, process: 0 } => {
                 write!(f, "another process has kept the store locked for more than {waited:?}: try again later")
             }

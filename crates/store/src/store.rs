@@ -192,6 +192,8 @@ impl Store {
 
     /// Makes all commits so far durable, whatever their durability.
     ///
+    /// A thread with an open transaction must not call this: it would wait for itself.
+    ///
     /// # Errors
     /// [`Error::Io`], after which the store is poisoned.
     pub fn sync(&self) -> Result<()> {

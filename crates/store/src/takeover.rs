@@ -45,7 +45,11 @@ impl Engine {
         own_wait: Option<Duration>,
     ) -> Result<WriterUse> {
         let started = Instant::now();
-        let mut holding = lock.holding();
+        let mut holding = match own_wait {
+            // Another thread may have it locked for as long as it waits for another process.
+            Some(wait) => lock.holding_within(wait).ok_or(Error::Busy)?,
+            None => lock.holding(),
+        };
         while !self.begin_use(lock, &mut holding) {
             if holding.is_held {
                 holding.sleepers += 1;

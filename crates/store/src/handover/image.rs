@@ -182,6 +182,7 @@ impl State {
             is_version_due: nested[1],
             held: Vec::new(),
             views: Arc::default(),
+            awaited_views: Vec::new(),
         }))
     }
 }

@@ -4,6 +4,7 @@ mod watcher;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 pub(crate) use self::watcher::Watcher;
@@ -44,6 +45,9 @@ pub(crate) struct Holding {
 /// microseconds, and processes may take their turns tens of thousands of times a second.
 const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
+/// The interval of [`ProcessLock::holding_within`].
+const HOLDING_INTERVAL: Duration = Duration::from_millis(1);
+
 impl Holding {
     /// Whether it is time to compare the files with their names.
     pub(crate) fn is_check_due(&self) -> bool {
@@ -78,6 +82,18 @@ impl ProcessLock {
     /// Like [`holding`](Self::holding), unless another thread has it locked.
     pub(crate) fn try_holding(&self) -> Option<MutexGuard<'_, Holding>> {
         self.holding.try_lock().ok()
+    }
+
+    /// Like [`holding`](Self::holding), but waits at most about this long.
+    pub(crate) fn holding_within(&self, wait: Duration) -> Option<MutexGuard<'_, Holding>> {
+        let started = Instant::now();
+        loop {
+            let holding = self.try_holding();
+            if holding.is_some() || started.elapsed() >= wait {
+                return holding;
+            }
+            thread::sleep(HOLDING_INTERVAL);
+        }
     }
 
     pub(crate) fn set_held(&self, holding: &mut Holding, is_held: bool) {

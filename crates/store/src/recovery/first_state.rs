@@ -82,6 +82,7 @@ pub(super) fn first_state(write_arena: WriteArena, readers: &Readers, header: &H
         opened: generation,
         free_map,
         gap: None,
+        awaited_views: Vec::new(),
         has_copies: false,
         has_nested: header.version >= NESTED_VERSION,
         is_version_due: false,

@@ -90,6 +90,9 @@ pub struct Transaction {
 
 impl Transaction {
     pub(crate) fn new(engine: Arc<Engine>, mut state: Box<State>, durability: Durability) -> Self {
+        if state.reclaim_after_views(&engine.readers).is_err() {
+            engine.poison();
+        }
         state.writer.generation += 1;
         state.writer.set_purpose(Purpose::Other);
         Self {

@@ -194,13 +194,16 @@ impl<'w> Relocation<'w> {
         let arena = Arc::clone(&self.arena);
         let mut frames: Vec<Frame<'_>> = Vec::new();
         let mut path = Vec::new();
-        // A tree with more nodes than the file has units reaches some of them over and over.
+        // A tree with more inner nodes than the file has units reaches some of them over and over. Copied trees may have more references
+        // to nodes.
         let mut visits = arena.len() / UNIT;
         let mut word = root;
         loop {
-            visits = visits.checked_sub(1).ok_or_else(|| Error::corrupt("a tree contains a cycle"))?;
             self.visits += 1;
             let mut done = self.enter(&arena, word, &mut path, &mut frames)?;
+            if done.is_none() {
+                visits = visits.checked_sub(1).ok_or_else(|| Error::corrupt("a tree contains a cycle"))?;
+            }
             loop {
                 let Some(frame) = frames.last_mut() else { return Ok(done.unwrap_or(root)) };
                 if let Some(child) = done.take() {

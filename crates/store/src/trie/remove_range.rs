@@ -148,14 +148,14 @@ impl Writer {
             return Err(Error::corrupt_at(reference * UNIT, what));
         }
         let mut pending = vec![reference];
-        // A tree with more nodes than the file has units reaches some of them over and over.
+        // Nodes that this transaction owns have one reference. More of them than the file has units are reached over and over.
         let mut left = arena.len() / UNIT;
         while let Some(reference) = pending.pop() {
-            left = left.checked_sub(1).ok_or_else(|| Error::corrupt("a tree contains a cycle"))?;
             if !self.owns(reference)? {
                 self.removed_subtrees.push(reference);
                 continue;
             }
+            left = left.checked_sub(1).ok_or_else(|| Error::corrupt("a tree contains a cycle"))?;
             match Branch::at(&arena, reference)? {
                 Branch::Inner(inner) => pending.extend((0..inner.count()).map(|index| inner.child(index).reference())),
                 Branch::Leaf(leaf) => {

@@ -35,7 +35,8 @@ struct Removal {
     roots: Vec<u64>,
     /// The generation of the commit.
     death: Generation,
-    /// The number of nodes that may still be visited. Only a damaged tree has more than the file has units.
+    /// The number of nodes that may still be retired. Only a damaged tree has more than the file has units, although copies of trees may
+    /// have more references to nodes.
     left: u64,
 }
 
@@ -114,8 +115,9 @@ impl RemovedSubtrees {
             let group = removal.roots.split_off(removal.roots.len().saturating_sub(count));
             group.iter().for_each(|reference| arena.prefetch::<LEAF_LINES>(*reference));
             for reference in group {
-                let is_left = removal.left > 0;
-                removal.left = removal.left.saturating_sub(1);
+                let is_last_reference = !shares.is_shared(reference);
+                let is_left = removal.left > 0 || !is_last_reference;
+                removal.left = removal.left.saturating_sub(is_last_reference.into());
                 if shares.is_empty() {
                     self.has_lost_nodes |= !is_left || removal.visit(arena, reference, nodes).is_err();
                     continue;

@@ -110,6 +110,8 @@ pub(crate) struct State {
     pub(crate) held: Vec<u64>,
     /// The open views of transactions.
     pub(crate) views: Arc<Views>,
+    /// The generations of views that nodes wait for which no transaction reaches any more.
+    pub(crate) awaited_views: Vec<Generation>,
 }
 
 impl State {
@@ -132,9 +134,26 @@ impl State {
         };
         let (held, unseen): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|node| node.birth <= newest);
         if !held.is_empty() {
-            self.reclaimer.park(held, newest);
+            self.park_under_view(held, newest);
         }
         unseen.into_iter().try_for_each(|node| self.writer.release(node.extent))
+    }
+
+    fn park_under_view(&mut self, nodes: Vec<RetiredNode>, view: Generation) {
+        self.reclaimer.park(nodes, view);
+        if !self.awaited_views.contains(&view) {
+            self.awaited_views.push(view);
+        }
+    }
+
+    /// Frees what waited for views that have ended: without a commit, nothing else does.
+    pub(crate) fn reclaim_after_views(&mut self, readers: &Readers) -> Result<()> {
+        let count = self.awaited_views.len();
+        if count > 0 {
+            let open = self.views.roots();
+            self.awaited_views.retain(|view| open.iter().any(|open| open.root.generation == *view));
+        }
+        if self.awaited_views.len() < count { self.reclaim(readers) } else { Ok(()) }
     }
 
     /// Returns whether a needed commit has this named snapshot.
@@ -241,7 +260,7 @@ impl State {
                 walk(&arena, *tree, 0, &mut |reference, _| visit(reference))?;
             }
             if !only.is_empty() {
-                self.reclaimer.park(only, view.root.generation);
+                self.park_under_view(only, view.root.generation);
             }
         }
         self.writer.space = space;

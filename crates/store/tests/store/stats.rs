@@ -16,6 +16,29 @@ fn held_by(stats: &Stats, by: &Holder) -> u64 {
 }
 
 #[test]
+fn transactions_undone_beside_views_do_not_make_the_file_longer() {
+    let store = Options::new().background_checkpoints(false).open_in_memory().unwrap();
+    rewrite(&store, "a", 0);
+    let mut lengths = Vec::new();
+    for round in 0..20 {
+        let mut transaction = store.begin().unwrap();
+        let mut tree = transaction.tree("b").unwrap();
+        for key in 0..5_000_u32 {
+            tree.put(&key.to_be_bytes(), &[round; 40]).unwrap();
+        }
+        let view = transaction.snapshot().unwrap();
+        transaction.abort();
+        assert_eq!(view.tree("b").unwrap().unwrap().len().unwrap(), 5_000);
+        drop(view);
+        lengths.push(store.stats().unwrap().file_bytes);
+    }
+    assert_eq!(lengths[19], lengths[2], "{lengths:?}");
+    rewrite(&store, "a", 1);
+    let report = store.check().unwrap();
+    assert!(report.problems.is_empty(), "{report:?}");
+}
+
+#[test]
 fn held_space_is_reported_by_holder() {
     let store = Options::new().background_checkpoints(false).open_in_memory().unwrap();
     rewrite(&store, "a", 0);

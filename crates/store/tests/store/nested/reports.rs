@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use lath_store::{Error, Item, MemoryStorage, Options, Store, TreePath};
+use lath_store::{Error, Item, MemoryStorage, Options, SimulatedStorage, Store, Transaction, TreePath};
 
 use super::model::{assert_sound, dump};
 
@@ -423,4 +423,78 @@ fn handles_that_pass_the_lock_share_copies() {
     }
     history.release_all();
     history.assert_same(&stores[0].snapshot().unwrap(), "the end");
+}
+
+/// Copies of a tree that each have one change refer to more nodes than the file has units.
+fn change_copies(transaction: &mut Transaction, copies: u32) {
+    transaction.tree("outer").unwrap();
+    for copy in 0..copies {
+        let place = outer().child(copy.to_be_bytes());
+        transaction.copy_tree(&TreePath::new("big"), &place).unwrap();
+        transaction.tree_at(&place).unwrap().put(&(copy * 7).to_be_bytes(), b"new").unwrap();
+    }
+}
+
+fn fill_big(store: &Store) {
+    let mut transaction = store.begin().unwrap();
+    for key in 0..30_000_u32 {
+        transaction.tree("big").unwrap().put(&key.to_be_bytes(), &[1; 20]).unwrap();
+    }
+    transaction.commit().unwrap();
+}
+
+#[test]
+fn many_changed_copies_are_removed() {
+    let store = store();
+    fill_big(&store);
+    let before = settle(&store);
+    // In one transaction.
+    let mut transaction = store.begin().unwrap();
+    change_copies(&mut transaction, 500);
+    assert!(transaction.drop_tree("outer").unwrap());
+    transaction.commit().unwrap();
+    assert_sound(&store, "one transaction");
+    assert_eq!(settle(&store), before);
+    // In another one.
+    let mut transaction = store.begin().unwrap();
+    change_copies(&mut transaction, 500);
+    transaction.commit().unwrap();
+    let mut transaction = store.begin().unwrap();
+    transaction.drop_tree("outer").unwrap();
+    transaction.commit().unwrap();
+    assert_sound(&store, "before the visit");
+    assert_eq!(settle(&store), before);
+    assert_sound(&store, "after the visit");
+}
+
+#[test]
+fn many_changed_copies_are_compacted() {
+    let store = store();
+    fill_big(&store);
+    let mut transaction = store.begin().unwrap();
+    change_copies(&mut transaction, 500);
+    transaction.commit().unwrap();
+    let before = dump(&store.snapshot().unwrap());
+    store.compact().unwrap();
+    assert_sound(&store, "after compaction");
+    assert!(dump(&store.snapshot().unwrap()) == before);
+}
+
+/// A replay joins commits, so that it removes the changed copies in the transaction that has made them.
+#[test]
+fn removal_of_many_changed_copies_is_replayed() {
+    let storage = SimulatedStorage::new(1 << 28).unwrap();
+    let options = Options::new().background_checkpoints(false);
+    let store = options.open_storage(Arc::new(storage.clone())).unwrap();
+    fill_big(&store);
+    store.checkpoint().unwrap();
+    let mut transaction = store.begin().unwrap();
+    change_copies(&mut transaction, 1000);
+    transaction.commit().unwrap();
+    let mut transaction = store.begin().unwrap();
+    transaction.drop_tree("outer").unwrap();
+    transaction.commit().unwrap();
+    let again = options.open_storage(Arc::new(storage.kill(false).unwrap())).unwrap();
+    assert_eq!(again.snapshot().unwrap().tree_names().unwrap(), ["big"]);
+    assert_sound(&again, "a replay");
 }

@@ -366,6 +366,9 @@ fn threads_and_processes_are_waited_for_no_longer_than_allowed() {
         assert!(matches!(store.begin_within(wait), Err(Error::Busy)));
     }
     std::thread::scope(|scope| {
+        // Another thread waits for longer, or begins to.
+        let waits = scope.spawn(|| drop(stores[1].begin().unwrap()));
+        (0..5).for_each(|_| assert!(matches!(stores[1].begin_within(wait), Err(Error::Busy))));
         let others = stores.each_ref().map(|store| {
             scope.spawn(move || {
                 let mut transaction = store.begin_within(TIMEOUT).unwrap();
@@ -374,7 +377,7 @@ fn threads_and_processes_are_waited_for_no_longer_than_allowed() {
             })
         });
         transaction.abort();
-        others.into_iter().for_each(|other| other.join().unwrap());
+        others.into_iter().chain([waits]).for_each(|other| other.join().unwrap());
     });
     // A store that no other process may write to.
     let alone = Store::open(folder.path().join("alone")).unwrap();
