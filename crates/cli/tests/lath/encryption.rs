@@ -221,6 +221,14 @@ fn encrypted_tables_are_followed_with_the_key() {
     assert_eq!(without(&["table", "count", &copy]).code, 2);
     assert_eq!(with("LATH_KEY", OTHER_KEY, &["table", "count", &copy]).code, 2);
     assert!(with_key(&["table", "scan", &copy, "--format", "csv"]).text(0).contains("1,hush hush\n2,very hush\n"));
+    // Another table with another key in the place of the source.
+    let old = path_in(&folder, "old");
+    std::fs::rename(&table, &old).unwrap();
+    assert_eq!(with("LATH_KEY", OTHER_KEY, &["table", "create", &table, "--key", "id", &rows]).code, 0);
+    let refused = with("LATH_KEY", OTHER_KEY, &follow);
+    assert!(refused.code != 0 && refused.stderr.contains("remove the copy"), "{}", refused.stderr);
+    std::fs::remove_dir_all(&table).unwrap();
+    std::fs::rename(&old, &table).unwrap();
     assert_eq!(with_key(&["table", "follow", "--promote", &copy]).code, 0);
     assert_eq!(with_key(&["table", "delete", &copy, "1"]).code, 0);
     assert_eq!(with_key(&["table", "count", &copy]).text(0), "1\n");

@@ -61,7 +61,13 @@ impl TargetFolder {
             let what = "is no follower: a table that was promoted, or another folder. Choose a folder that is empty or does not exist";
             return Err(Error::replica(format!("{} {what}", self.folder.display())));
         };
-        let store = self.open_store()?;
+        let store = self.open_store().map_err(|error| match error {
+            Error::Store { source: lath_store::Error::Key(why) } => Error::replica(format!(
+                "the copy {}: {why}. If the source has another key now, remove the copy, and the next one is made with that key",
+                self.folder.display()
+            )),
+            error => error,
+        })?;
         self.open = Some((store, marker));
         Ok(())
     }

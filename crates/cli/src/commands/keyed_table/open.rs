@@ -56,6 +56,7 @@ fn explain(args: &KeyedTableArgs, error: Error) -> Failure {
         let folder = args.folder.display();
         return Failure::Usage(match &names[..] {
             [] => format!("{folder} is a database without tables"),
+            [name] => format!("{folder} is a database: choose its table with --table {name}"),
             names => format!("{folder} is a database of several tables: choose one with --table: {}", names.join(", ")),
         });
     }
