@@ -374,6 +374,8 @@ impl<'a> Cursor<'a> {
 }
 
 /// A double-ended iterator over keys in ascending order and their values.
+///
+/// At a key with a nested tree it yields [`Error::KeyHoldsTree`] and goes on; after other errors it ends.
 #[derive(Debug)]
 pub struct Range<'a> {
     tree: Tree<'a>,
@@ -433,7 +435,7 @@ impl<'a> Range<'a> {
             return None;
         }
         let entry = step(self).transpose();
-        self.is_done = !matches!(entry, Some(Ok(_)));
+        self.is_done = !matches!(entry, Some(Ok(_) | Err(Error::KeyHoldsTree)));
         entry
     }
 }

@@ -474,6 +474,11 @@ fn nested_trees_are_made_read_listed_and_removed_by_their_paths() {
     assert_eq!(kv("dump", &["--format", "csv"], &rooms).text(0), "key,value\n1,drawing room\n2,study\n3,hall\n");
     let hex = ["--tree", "buildings", "--path", "6f6666696365", "--keys", "hex"];
     assert_eq!(kv("get", &["737472656574"], &hex).text(0), "Dorset Street\n");
+    for command in ["scan", "dump"] {
+        let values = kv(command, &["--format", "csv"], &["--tree", "buildings"]);
+        assert_eq!(values.text(0), "key,value\naddress,none\n");
+        assert!(values.stderr.contains("1 key with nested trees left out"), "{}", values.stderr);
+    }
     let listed = kv("trees", &["--format", "csv"], &["--tree", "buildings"]);
     assert_eq!(listed.text(0), "tree,keys\noffice,2\n");
     assert_eq!(kv("trees", &["--format", "csv"], &office).text(0), "tree,keys\nrooms,3\n");

@@ -5,6 +5,7 @@ mod entries;
 mod load;
 mod maintenance;
 
+use std::cell::Cell;
 use std::io;
 use std::ops::Bound;
 
@@ -16,6 +17,7 @@ use crate::args::{
     BytesFormat, DelArgs, DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, PutArgs, RangeArgs,
     ScanArgs, StoreArgs, TreeArgs, TreesArgs,
 };
+use crate::console::quantity::plural;
 use crate::destination;
 use crate::encryption_key::{key_failure, store_options};
 use crate::failure::{Failure, Outcome, Result};
@@ -222,19 +224,39 @@ fn scan(args: &ScanArgs) -> Result<Outcome> {
         let range = tree.range(bounds);
         let limit = args.limit.unwrap_or(usize::MAX);
         let mut count = 0u64;
+        let nested = Cell::new(0);
         let mut add = |entry: lath_store::Result<lath_store::Entry<'_>>| -> Result<()> {
             let (key, value) = entry.map_err(store_failure)?;
             count += 1;
             entries.add(format_bytes(&key, args.tree.keys, "key")?, format_bytes(value, args.tree.values, "value")?)
         };
         if args.reverse {
-            range.rev().take(limit).try_for_each(&mut add)?;
+            range.rev().filter(|entry| has_value(entry, &nested)).take(limit).try_for_each(&mut add)?;
         } else {
-            range.take(limit).try_for_each(&mut add)?;
+            range.filter(|entry| has_value(entry, &nested)).take(limit).try_for_each(&mut add)?;
         }
         entries.finish()?;
+        note_nested(nested.get(), &args.tree);
         Ok(if count > 0 { Outcome::Done } else { Outcome::Nothing })
     })
+}
+
+/// Counts an entry whose key has a nested tree.
+fn has_value(entry: &lath_store::Result<lath_store::Entry<'_>>, nested: &Cell<u64>) -> bool {
+    let is_nested = matches!(entry, Err(Error::KeyHoldsTree));
+    nested.set(nested.get() + u64::from(is_nested));
+    !is_nested
+}
+
+/// Says that keys with nested trees are not in the output.
+fn note_nested(nested: u64, tree: &TreeArgs) {
+    if nested > 0 {
+        let keys = plural(nested, "key");
+        eprintln!(
+            "{keys} with nested trees left out: --path KEY reads such a tree, and lath kv trees --tree {} lists them",
+            tree.tree
+        );
+    }
 }
 
 fn count(args: &KvCountArgs) -> Result<Outcome> {
@@ -294,11 +316,13 @@ fn dump(args: &DumpArgs) -> Result<Outcome> {
             None => Target::stdout()?,
         };
         let mut entries = Entries::new(target, Some(format), ["key", "value"]);
-        for entry in tree.iter() {
+        let nested = Cell::new(0);
+        for entry in tree.iter().filter(|entry| has_value(entry, &nested)) {
             let (key, value) = entry.map_err(store_failure)?;
             entries.add(format_bytes(&key, args.tree.keys, "key")?, format_bytes(value, args.tree.values, "value")?)?;
         }
         entries.finish()?;
+        note_nested(nested.get(), &args.tree);
         Ok(Outcome::Done)
     })
 }
