@@ -47,6 +47,14 @@ pub(crate) const ASOF: &str = "asof join";
 /// Before the size of a sample, as the name of a window.
 pub(crate) const SAMPLE: &str = "sample ";
 
+/// Functions that stand for forms of queries, which `reshape` plans.
+pub(crate) const PIVOT: &str = "pivot form";
+pub(crate) const UNPIVOT: &str = "unpivot form";
+pub(crate) const SUMMARY: &str = "summarize form";
+
+/// The function that stands for `GROUP BY` within `PIVOT (…)`.
+pub(crate) const PIVOT_GROUPS: &str = "pivot groups";
+
 /// The dialect of Lath's statements.
 #[derive(Debug)]
 pub(crate) struct LathDialect;

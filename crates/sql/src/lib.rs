@@ -33,12 +33,14 @@ mod join_order;
 mod json;
 mod keyed;
 mod local_path;
+mod macros;
 mod memory;
 mod names;
 mod progress;
 mod refusal;
 #[cfg(feature = "remote")]
 pub mod remote;
+mod reshape;
 mod rewrite;
 mod scan;
 mod select_columns;

@@ -49,15 +49,18 @@ use crate::grammar::parse;
 use crate::join_order::JoinOrder;
 use crate::json::{JsonOperators, json_functions};
 use crate::keyed::{AttachedTables, DatabaseFolder, SessionDatabase, SessionTables, TableFunctions, plan_described};
+use crate::macros::Macros;
 use crate::memory::{BudgetPool, MergeJoins, PlainSorts, SpillFiles, batch_rows};
 use crate::refusal::refuse_meaningless;
+use crate::reshape::reshape;
 use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
     FilterBounds, FloatOrder, GroupingSets, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets,
-    NestedExtremes, NestedLimits, NestedOrder, NullLists, OctetLength, PeerFrames, PlainPlaces, PropertyBarriers,
-    RunningExtremes, SharingPlanner, SortedOffsets, StandardCasts, Unnesting, VariantCasts, age_function,
-    at_time_zone_function, checked_sum, count_functions, map_extract_function, merge_join_columns, null_safe_rules,
-    typed_as_function, uuid_function, whole_number_functions, with_output_names,
+    NestedExtremes, NestedLimits, NestedOrder, NullElements, NullLists, OctetLength, PeerFrames, PlainPlaces,
+    PropertyBarriers, RunningExtremes, SharingPlanner, SortedOffsets, StandardCasts, SubqueryOrder, Unnesting,
+    VariantCasts, WideDates, age_function, at_time_zone_function, checked_sum, compensated_sum_function,
+    count_functions, map_extract_function, merge_join_columns, null_safe_rules, quantile_function, typed_as_function,
+    uuid_function, variant_function, whole_number_functions, with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::select_columns::expand_columns;
@@ -108,6 +111,7 @@ pub struct Session {
     settings: WriteSettings,
     tables: Arc<SessionTables>,
     catalogs: Arc<Catalogs>,
+    macros: Arc<Macros>,
 }
 
 /// Builds a [`Session`].
@@ -178,6 +182,8 @@ impl Session {
         optimizer.enable_physical_uncorrelated_scalar_subquery &= planning.wrap.is_none();
         config.options_mut().sql_parser.collect_spans = true;
         config.options_mut().sql_parser.parse_float_as_decimal = true;
+        // `SubqueryOrder` drops the sorts that nothing depends on.
+        config.options_mut().sql_parser.enable_subquery_sort_elimination = false;
         if let Some(bytes) = memory_budget_bytes {
             let execution = &mut config.options_mut().execution;
             // Memory that a sort reserves to merge spilled runs. The default may exceed the budget.
@@ -250,13 +256,16 @@ impl Session {
         }
         state.register_udf(Arc::new(set_value_function(&sequences)))?;
         state.register_udf(Arc::new(uuid_function()))?;
+        state.register_udf(Arc::new(variant_function()))?;
         state.register_udf(Arc::new(typed_as_function()))?;
         state.register_udf(Arc::new(map_extract_function()))?;
         state.register_udf(Arc::new(age_function()))?;
-        for function in count_functions() {
+        for function in count_functions().chain([compensated_sum_function(), quantile_function()]) {
             state.register_udaf(Arc::new(function))?;
         }
         state.register_function_rewrite(map_access)?;
+        state.register_function_rewrite(Arc::new(WideDates::new()))?;
+        state.register_function_rewrite(Arc::new(NullElements))?;
         state.register_function_rewrite(Arc::new(NullLists))?;
         state.register_function_rewrite(Arc::new(ListTypes))?;
         state.register_udf(Arc::new(ScalarUDF::from(OctetLength::new())))?;
@@ -269,7 +278,7 @@ impl Session {
         let context = SessionContext::new_with_state(state);
         let state = context.state_weak_ref();
         tables.set_planner(move || state.upgrade().map(|state| state.read().clone()));
-        Ok(Self { context, settings, tables, catalogs })
+        Ok(Self { context, settings, tables, catalogs, macros: Arc::default() })
     }
 
     /// The number of partitions of a query that run in parallel.
@@ -321,7 +330,11 @@ impl Session {
                 if run_transaction_statement(&statement, self.tables.database()?, current).await? {
                     return empty_answer(self.context.state());
                 }
+                if self.macros.run_or_expand(&mut statement)? {
+                    return empty_answer(self.context.state());
+                }
                 self.catalogs.join_levels(&mut statement)?;
+                reshape(&self.context.state(), &mut statement).await?;
                 expand_columns(&self.context.state(), &mut statement).await?;
                 name_columns(&self.context.state(), &mut statement).await?;
                 let returning = take_returning(&mut statement)?;
@@ -595,6 +608,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.insert(0, Arc::new(PlainPlaces));
     rules.insert(0, Arc::new(Unnesting));
     rules.insert(0, Arc::new(Multisets));
+    rules.insert(0, Arc::new(SubqueryOrder));
     rules.push(Arc::new(ListNumbers));
     rules.push(Arc::new(NestedExtremes::new()));
     rules.push(Arc::new(DistinctLists::new()));

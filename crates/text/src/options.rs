@@ -50,6 +50,8 @@ pub struct TextOptions {
     pub date_formats: Vec<DateTimeFormat>,
     /// The decimal separator of CSV.
     pub decimal_point: u8,
+    /// The number of lines of CSV before the first record.
+    pub skip_lines: u64,
 }
 
 impl Default for TextOptions {
@@ -66,6 +68,7 @@ impl Default for TextOptions {
             nulls: Vec::new(),
             date_formats: Vec::new(),
             decimal_point: b'.',
+            skip_lines: 0,
         }
     }
 }

@@ -20,6 +20,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::grammar::{parse, select_from_table};
 use crate::rewrite::{name_answer, with_output_names};
+use crate::select_columns::expand_columns;
 use crate::statement::explained;
 
 /// The clause of a statement.
@@ -91,6 +92,7 @@ impl Returning {
         {
             name_answer(query);
         }
+        expand_columns(state, &mut statement).await?;
         let plan = state.statement_to_plan(statement).await?;
         let is_row_by_row = !plan.exists(|node| {
             let is_simple =

@@ -4,20 +4,26 @@
 //! | --- | --- |
 //! | `function` | a scalar function as a row of a table: its name, types and evaluation |
 //! | `differences` | `date_diff`, `date_sub` |
+//! | `month_ends` | `last_day` |
+//! | `numbers` | `fdiv`, `fmod`, `list_sum`, the number of values of `max(a, n)` |
 //! | `epochs` | `epoch_ms`, `epoch_us`, `epoch_ns` |
 //! | `buckets` | `time_bucket` |
 //! | `time_format` | `strftime`, `strptime`, `try_strptime` |
 //! | `patterns` | `regexp_extract`, `regexp_extract_all`, `regexp_split`, `string_split` |
 //! | `similarity` | `hamming`, `jaccard`, `jaro_similarity`… |
+//! | `format_spec` | how `format` and `printf` write a value |
 //! | `text_format` | `format`, `printf` |
-//! | `text_parts` | `text[2:3]`, `hex`, `bin` |
+//! | `text_parts` | `text[2:3]`, `hex`, `bin`, `ord` |
 //! | `type_names` | the names of types |
 //! | `values` | `typeof`, `hash`, `len`, `bit_count`, `isinf`, `isfinite`, `bar` |
 
 mod buckets;
 mod differences;
 mod epochs;
+mod format_spec;
 mod function;
+mod month_ends;
+mod numbers;
 mod patterns;
 mod similarity;
 mod text_format;
@@ -26,11 +32,18 @@ mod time_format;
 mod type_names;
 mod values;
 
+pub(crate) use type_names::type_name;
+
 use datafusion::logical_expr::ScalarUDF;
 
 /// The function of `text[first:last]`.
 pub(crate) fn text_slice_function() -> ScalarUDF {
     ScalarUDF::from(function::ForeignFunction::new(text_parts::SLICE))
+}
+
+/// The function of the starts of parts of moments.
+pub(crate) fn time_bucket_function() -> ScalarUDF {
+    ScalarUDF::from(function::ForeignFunction::new(buckets::FUNCTIONS[0]))
 }
 
 /// The functions of a session.
@@ -39,6 +52,8 @@ pub(crate) fn foreign_functions() -> impl Iterator<Item = ScalarUDF> {
         buckets::FUNCTIONS,
         differences::FUNCTIONS,
         epochs::FUNCTIONS,
+        month_ends::FUNCTIONS,
+        numbers::FUNCTIONS,
         patterns::FUNCTIONS,
         similarity::FUNCTIONS,
         text_format::FUNCTIONS,

@@ -142,7 +142,31 @@ fn extract_all(arguments: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 fn split_by_pattern(arguments: &[ArrayRef]) -> Result<ArrayRef> {
-    lists(arguments, |text, regex, _| regex.split(text).map(str::to_owned).collect())
+    lists(arguments, |text, regex, _| split_at_matches(text, regex))
+}
+
+/// Splits as DuckDB does: an empty match at the start of the rest is one behind the next character, and the rest is searched like a new text.
+fn split_at_matches(text: &str, regex: &Regex) -> Vec<String> {
+    if text.is_empty() && regex.as_str().is_empty() {
+        return Vec::new();
+    }
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let Some(found) = regex.find(rest) else { break };
+        let (mut start, mut end) = (found.start(), found.end());
+        if end == 0 {
+            start = rest.chars().next().map_or(rest.len(), char::len_utf8);
+            if start == rest.len() {
+                break;
+            }
+            end = start;
+        }
+        parts.push(rest[..start].to_owned());
+        rest = &rest[end..];
+    }
+    parts.push(rest.to_owned());
+    parts
 }
 
 fn lists(arguments: &[ArrayRef], parts: impl Fn(&str, &Regex, usize) -> Vec<String>) -> Result<ArrayRef> {
@@ -166,7 +190,8 @@ fn split(arguments: &[ArrayRef]) -> Result<ArrayRef> {
         match (text, separator) {
             (None, _) => {}
             (Some(text), None) => lists.values().append_value(text),
-            (Some(""), Some(_)) => lists.values().append_value(""),
+            // Without a separator, empty text has no parts.
+            (Some(""), Some("")) => {}
             (Some(text), Some("")) => {
                 text.chars().for_each(|character| lists.values().append_value(character.to_string()));
             }

@@ -42,16 +42,21 @@ pub(super) const FUNCTIONS: &[Definition] = &[
         example: "jaro_similarity(text, text)",
         coerce: texts::<2>,
         returns: |_| DataType::Float64,
-        evaluate: |arguments| floats(arguments, |left, right| Ok(strsim::jaro(left, right))),
+        evaluate: |arguments| floats(arguments, |left, right| Ok(share(strsim::jaro, left, right))),
     },
     Definition {
         name: "jaro_winkler_similarity",
         example: "jaro_winkler_similarity(text, text)",
         coerce: texts::<2>,
         returns: |_| DataType::Float64,
-        evaluate: |arguments| floats(arguments, |left, right| Ok(strsim::jaro_winkler(left, right))),
+        evaluate: |arguments| floats(arguments, |left, right| Ok(share(strsim::jaro_winkler, left, right))),
     },
 ];
+
+/// A similarity that is 0 if a text is empty, even if both are.
+fn share(similarity: fn(&str, &str) -> f64, left: &str, right: &str) -> f64 {
+    if left.is_empty() || right.is_empty() { 0.0 } else { similarity(left, right) }
+}
 
 /// The share of the characters of either text that both have.
 #[expect(clippy::cast_precision_loss, reason = "texts have few different characters")]

@@ -1,15 +1,15 @@
-//! `text[1]` and `text[2:3]` as `text_slice(text, first, last)`; `hex` and `bin`.
+//! `text[1]` and `text[2:3]` as `text_slice(text, first, last)`; `hex`, `bin` and `ord`.
 
 use std::fmt::Write;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_array::{Array, ArrayRef, Int32Array, StringArray};
 use arrow_schema::DataType;
 use datafusion::common::Result;
 
-use super::function::{Definition, is_text};
+use super::function::{Definition, is_text, texts};
 
 pub(super) const SLICE: Definition = Definition {
     name: "text_slice",
@@ -39,6 +39,18 @@ pub(super) const FUNCTIONS: &[Definition] = &[
         coerce: text_or_integer,
         returns: |_| DataType::Utf8,
         evaluate: |arguments| digits(arguments, |byte| format!("{byte:08b}"), |number| format!("{number:b}")),
+    },
+    Definition {
+        name: "ord",
+        example: "ord(text)",
+        coerce: texts::<1>,
+        returns: |_| DataType::Int32,
+        evaluate: |arguments| {
+            // Empty text has no character; `ascii` is 0 for it.
+            let code = |text: &str| text.chars().next().map_or(-1, |first| u32::from(first).cast_signed());
+            let codes = arguments[0].as_string::<i32>().iter().map(|text| text.map(code));
+            Ok(Arc::new(codes.collect::<Int32Array>()))
+        },
     },
 ];
 

@@ -42,8 +42,8 @@ pub(super) const FUNCTIONS: &[Definition] = &[
     },
 ];
 
-/// The items of a format in DuckDB's form.
-fn items(format: &str, is_parsed: bool) -> Result<Vec<Item<'static>>> {
+/// The items of a format in DuckDB's form. `zone` is the name of the time zone.
+fn items(format: &str, is_parsed: bool, zone: &str) -> Result<Vec<Item<'static>>> {
     let mut translated = String::with_capacity(format.len());
     let mut rest = format.chars().peekable();
     while let Some(character) = rest.next() {
@@ -74,7 +74,7 @@ fn items(format: &str, is_parsed: bool) -> Result<Vec<Item<'static>>> {
             Some('x') => translated.push_str("%Y-%m-%d"),
             Some('X') => translated.push_str("%H:%M:%S"),
             Some('z') => translated.push_str("+00"),
-            Some('Z') => {}
+            Some('Z') => translated.push_str(zone),
             Some('-') => {
                 translated.push_str("%-");
                 translated.extend(rest.next());
@@ -96,9 +96,9 @@ struct Formats {
 }
 
 impl Formats {
-    fn get(&mut self, format: &str, is_parsed: bool) -> Result<&[Item<'static>]> {
+    fn get(&mut self, format: &str, is_parsed: bool, zone: &str) -> Result<&[Item<'static>]> {
         if self.known.as_ref().is_none_or(|(known, _)| known != format) {
-            self.known = Some((format.to_owned(), items(format, is_parsed)?));
+            self.known = Some((format.to_owned(), items(format, is_parsed, zone)?));
         }
         Ok(self.known.as_ref().map_or(&[], |(_, items)| items))
     }
@@ -108,6 +108,8 @@ fn format_moments(arguments: &[ArrayRef]) -> Result<ArrayRef> {
     let is_format_first = arguments[0].data_type() == &DataType::Utf8;
     let (values, formats) =
         if is_format_first { (&arguments[1], &arguments[0]) } else { (&arguments[0], &arguments[1]) };
+    // Moments with a zone are in UTC here.
+    let zone = if matches!(values.data_type(), DataType::Timestamp(_, Some(_))) { "UTC" } else { "" };
     let (values, texts) = (values.as_primitive::<TimestampMicrosecondType>(), formats.as_string::<i32>());
     let mut formats = Formats::default();
     let rows = (0..values.len()).map(|row| {
@@ -117,7 +119,7 @@ fn format_moments(arguments: &[ArrayRef]) -> Result<ArrayRef> {
         let moment = DateTime::from_timestamp_micros(values.value(row));
         let moment =
             moment.ok_or_else(|| exec_datafusion_err!("strftime: the year has more than 6 digits"))?.naive_utc();
-        let items = formats.get(texts.value(row), false)?;
+        let items = formats.get(texts.value(row), false, zone)?;
         let mut text = String::new();
         write!(text, "{}", moment.format_with_items(items.iter()))
             .map_err(|_| exec_datafusion_err!("strftime: {} is not a format of moments", texts.value(row)))?;
@@ -134,7 +136,7 @@ fn parse_moments(arguments: &[ArrayRef], is_lenient: bool) -> Result<ArrayRef> {
             return Ok(None);
         }
         let (value, format) = (values.value(row), texts.value(row));
-        match parse_moment(value, formats.get(format, true)?) {
+        match parse_moment(value, formats.get(format, true, "")?) {
             Some(moment) => Ok(Some(moment.and_utc().timestamp_micros())),
             None if is_lenient => Ok(None),
             None => exec_err!("strptime: \"{value}\" does not have the format \"{format}\""),
@@ -147,6 +149,10 @@ fn parse_moments(arguments: &[ArrayRef], is_lenient: bool) -> Result<ArrayRef> {
 fn parse_moment(text: &str, items: &[Item<'static>]) -> Option<NaiveDateTime> {
     let mut parsed = Parsed::new();
     parse(&mut parsed, text, items.iter()).ok()?;
+    // POSIX takes the two digits 69 to 99 for the last century; chrono begins with 70.
+    if parsed.year_mod_100() == Some(69) && parsed.year().is_none() && parsed.year_div_100().is_none() {
+        parsed.set_year_div_100(19).ok()?;
+    }
     if parsed.ordinal().is_none() && parsed.isoyear().is_none() {
         if parsed.year().is_none() && parsed.year_mod_100().is_none() {
             parsed.set_year(1900).ok()?;

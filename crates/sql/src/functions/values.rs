@@ -6,8 +6,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, StringArray, UInt64Array};
 use arrow_schema::DataType;
-use datafusion::common::Result;
 use datafusion::common::hash_utils::{RandomState, create_hashes};
+use datafusion::common::{Result, exec_err};
 
 use super::function::{Definition, is_text};
 use super::type_names::type_name;
@@ -73,8 +73,10 @@ pub(super) const FUNCTIONS: &[Definition] = &[
     },
     Definition {
         name: "bar",
-        example: "bar(number, least, greatest, width)",
-        coerce: |types| (types.len() == 4 && types.iter().all(is_number)).then(|| vec![DataType::Float64; 4]),
+        example: "bar(number, minimum, maximum, width)",
+        coerce: |types| {
+            (matches!(types.len(), 3 | 4) && types.iter().all(is_number)).then(|| vec![DataType::Float64; types.len()])
+        },
         returns: |_| DataType::Utf8,
         evaluate: bars,
     },
@@ -135,22 +137,35 @@ fn bit_counts(arguments: &[ArrayRef]) -> Result<ArrayRef> {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the numbers are within the width")]
 fn bars(arguments: &[ArrayRef]) -> Result<ArrayRef> {
     const PARTS: [&str; 8] = [" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    const DEFAULT_WIDTH: f64 = 80.0;
     let numbers: Vec<_> = arguments.iter().map(AsArray::as_primitive::<Float64Type>).collect();
     let bar = |row: usize| {
         if numbers.iter().any(|array| array.is_null(row)) {
-            return None;
+            return Ok(None);
         }
-        let [value, least, greatest, width] = [0, 1, 2, 3].map(|at| numbers[at].value(row));
-        let width = width.clamp(1.0, 1000.0);
-        let share = ((value - least) / (greatest - least)).clamp(0.0, 1.0);
-        let eighths = if share.is_nan() { 0 } else { (share * width * 8.0) as usize };
+        let [value, minimum, maximum] = [0, 1, 2].map(|at| numbers[at].value(row));
+        let width = numbers.get(3).map_or(DEFAULT_WIDTH, |array| array.value(row));
+        if !(1.0..=1000.0).contains(&width) {
+            return exec_err!("bar: the width is between 1 and 1000, and not {width}");
+        }
+        let length = if [value, minimum, maximum].iter().any(|number| number.is_nan()) || value <= minimum {
+            0.0
+        } else if value >= maximum {
+            width
+        } else {
+            width * (value - minimum) / (maximum - minimum)
+        };
+        if !length.is_finite() {
+            return exec_err!("bar: the minimum and the maximum are finite, and not {minimum} and {maximum}");
+        }
+        let eighths = (length * 8.0) as usize;
         let mut bar = "█".repeat(eighths / 8);
-        if eighths % 8 > 0 {
+        if !eighths.is_multiple_of(8) {
             bar.push_str(PARTS[eighths % 8]);
         }
-        let used = bar.chars().count();
+        let used = eighths.div_ceil(8);
         bar.push_str(&" ".repeat((width as usize).saturating_sub(used)));
-        Some(bar)
+        Ok(Some(bar))
     };
-    Ok(Arc::new((0..arguments[0].len()).map(bar).collect::<StringArray>()))
+    Ok(Arc::new((0..arguments[0].len()).map(bar).collect::<Result<StringArray>>()?))
 }

@@ -75,17 +75,11 @@ fn word(edits: &mut Edits, at: usize, depth: i32, asof: &mut Vec<i32>) -> Result
             );
             edits.insert(end, " AS () ");
         }
-        Some("tablesample") => {
+        Some("tablesample") if is_sample(edits, at) => {
             let (end, spec) = sample(edits, at + 1)?;
             let (number, unit) = spec.split_once(' ').unwrap_or((spec.as_str(), "ROWS"));
             edits.remove(at + 1..end);
             edits.insert(end, &format!(" BERNOULLI ({number} {unit}) "));
-        }
-        Some("macro")
-            if at > 0 && ["create", "replace", "temp", "temporary"].iter().any(|word| edits.is_word(at - 1, word)) =>
-        {
-            let advice = "CREATE MACRO is not supported: write the expression, or CREATE VIEW name AS SELECT …";
-            return Err(error_at(advice, edits.span(at).start));
         }
         Some("positional") if edits.is_word(at + 1, "join") => {
             let advice = "POSITIONAL JOIN is not supported: number the rows of both sides by row_number() OVER (ORDER BY …), and join ON the numbers";
@@ -95,21 +89,10 @@ fn word(edits: &mut Edits, at: usize, depth: i32, asof: &mut Vec<i32>) -> Result
             let advice = "LIMIT takes a number of rows, and no percentage: number the rows by row_number() OVER (ORDER BY …), and compare with count(*)";
             return Err(error_at(advice, edits.span(at + 2).start));
         }
-        Some("from") if starts_query(edits, at) => select_all(edits, at),
-        Some(name) if starts_query(edits, at) => {
-            let advice = match name {
-                "pivot" => {
-                    "PIVOT is not supported: write sum(…) FILTER (WHERE …) AS name for each column, and GROUP BY"
-                }
-                "unpivot" => {
-                    "UNPIVOT is not supported: write SELECT id, unnest(['a', 'b']) AS name, unnest([a, b]) AS value FROM t"
-                }
-                "summarize" => "SUMMARIZE is not supported: run lath describe FILES, or select the aggregates",
-                "pragma" => {
-                    "PRAGMA is not supported: SET and SHOW ALL are for settings, SHOW TABLES and DESCRIBE t for tables"
-                }
-                _ => return Ok(()),
-            };
+        Some("from") if starts_query(edits, at) || follows_definition(edits, at) => select_all(edits, at),
+        Some("pragma") if starts_query(edits, at) => {
+            let advice =
+                "PRAGMA is not supported: SET and SHOW ALL are for settings, SHOW TABLES and DESCRIBE t for tables";
             return Err(error_at(advice, edits.span(at).start));
         }
         _ => {}
@@ -154,11 +137,36 @@ fn star(edits: &mut Edits, at: usize) {
     }
 }
 
+/// Whether a size follows TABLESAMPLE behind a table; else it is the name of a column.
+fn is_sample(edits: &Edits, at: usize) -> bool {
+    let is_table = at.checked_sub(1).is_some_and(|before| match edits.token(before) {
+        Token::Word(_) => !["select", "by", "where", "and", "or", "on", "when", "then", "else"]
+            .iter()
+            .any(|word| edits.is_word(before, word)),
+        Token::RParen | Token::SingleQuotedString(_) => true,
+        _ => false,
+    });
+    let is_size = match edits.token(at + 1) {
+        Token::Number(..) | Token::LParen => true,
+        _ => METHODS.iter().any(|method| edits.is_word(at + 1, method)),
+    };
+    // Behind a table, anything but a clause is a wrong size.
+    is_table && (is_size || matches!(edits.token(at + 1), Token::Word(_)) && !starts_clause(edits, at + 1))
+}
+
+fn starts_clause(edits: &Edits, at: usize) -> bool {
+    ["from", "as", "where", "group", "order", "limit", "having", "join", "on", "union", "is", "in", "and", "or"]
+        .iter()
+        .any(|word| edits.is_word(at, word))
+}
+
+/// The methods of samples.
+const METHODS: [&str; 3] = ["reservoir", "bernoulli", "system"];
+
 /// Parses the size of a sample, and returns where it ends, and `10 PERCENT` or `10 ROWS`.
 fn sample(edits: &Edits, start: usize) -> Result<(usize, String), ParserError> {
     let mut at = start;
-    let methods = ["reservoir", "bernoulli", "system"];
-    let method = edits.word(at).filter(|word| methods.contains(&word.as_str()));
+    let method = edits.word(at).filter(|word| METHODS.contains(&word.as_str()));
     let is_called = method.is_some() && *edits.token(at + 1) == Token::LParen || *edits.token(at) == Token::LParen;
     if is_called {
         at += 1 + usize::from(method.is_some());
@@ -175,7 +183,7 @@ fn sample(edits: &Edits, start: usize) -> Result<(usize, String), ParserError> {
         }
         at += 1;
     } else if *edits.token(at) == Token::LParen {
-        let method = edits.word(at + 1).filter(|word| methods.contains(&word.as_str()));
+        let method = edits.word(at + 1).filter(|word| METHODS.contains(&word.as_str()));
         if method.is_none() || *edits.token(at + 2) != Token::RParen {
             return Err(error_at("samples are random, without a seed; leave it out", edits.span(at).start));
         }
@@ -188,7 +196,7 @@ fn sample(edits: &Edits, start: usize) -> Result<(usize, String), ParserError> {
 }
 
 /// Whether a word is the first of a query.
-fn starts_query(edits: &Edits, at: usize) -> bool {
+pub(super) fn starts_query(edits: &Edits, at: usize) -> bool {
     let Some(before) = at.checked_sub(1) else { return true };
     match edits.token(before) {
         Token::LParen => {
@@ -200,6 +208,29 @@ fn starts_query(edits: &Edits, at: usize) -> bool {
             .iter()
             .any(|word| edits.is_word(before, word)),
     }
+}
+
+/// Whether a query begins behind `WITH a AS (…)`, `PREPARE p AS`, `CREATE VIEW v AS` or `INSERT INTO t`.
+pub(super) fn follows_definition(edits: &Edits, at: usize) -> bool {
+    let is_as = at > 0 && edits.is_word(at - 1, "as");
+    let mut depth = 0;
+    for before in (0..at).rev() {
+        match edits.token(before) {
+            Token::RParen | Token::RBracket | Token::RBrace => depth += 1,
+            Token::LParen | Token::LBracket | Token::LBrace if depth == 0 => return false,
+            Token::LParen | Token::LBracket | Token::LBrace => depth -= 1,
+            Token::SemiColon if depth == 0 => return false,
+            Token::Word(_) if depth == 0 => match edits.word(before).as_deref() {
+                Some("with") => return *edits.token(at - 1) == Token::RParen,
+                Some("prepare" | "create") => return is_as,
+                Some("insert") => return true,
+                Some("select" | "from" | "values" | "delete" | "update" | "merge" | "copy") => return false,
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Writes `FROM t WHERE …` as `SELECT * FROM t WHERE …`.

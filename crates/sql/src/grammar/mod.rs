@@ -10,6 +10,7 @@ mod edits;
 mod foreign;
 mod lambda;
 mod nearest_join;
+mod reshape;
 mod sampling;
 mod sequence_options;
 mod time_to_live;
@@ -46,7 +47,7 @@ pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
     let tokens = sequence_options::in_order(by_name::with_names(at::with_states(time_to_live::with_options(
         conflict_target::with_expressions(tokens),
     ))));
-    let tokens = lambda::with_marked_arrows(foreign::rewritten(tokens)?);
+    let tokens = lambda::with_marked_arrows(foreign::rewritten(reshape::rewritten(tokens)?)?);
     let mut parser = DFParserBuilder::new(tokens).with_dialect(&LathDialect).build()?;
     let mut statements = VecDeque::new();
     loop {

@@ -1,15 +1,13 @@
 //! Queries and their select lists.
 
-use std::ops::ControlFlow;
-
 use datafusion::sql::sqlparser::ast::{
-    Cte, CteAsMaterialized, Expr, Fetch, GroupByExpr, GroupByWithModifier, LimitClause, OrderBy, OrderByExpr,
-    OrderByKind, Query, Select, SelectInto, SelectItem, SetExpr, Spanned, WildcardAdditionalOptions, With,
-    visit_expressions,
+    Cte, CteAsMaterialized, Fetch, GroupByExpr, GroupByWithModifier, LimitClause, OrderBy, OrderByExpr, OrderByKind,
+    Query, Select, SelectInto, SelectItem, SetExpr, Spanned, WildcardAdditionalOptions, With,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::{CheckResult, Clauses};
+use crate::syntax::is_volatile;
 
 impl Clauses<'_> {
     pub(super) fn query(&self, query: &Query) -> CheckResult {
@@ -54,7 +52,7 @@ impl Clauses<'_> {
             self.alias(alias)?;
             let after = alias.name.span;
             self.refuse_if(from.is_some(), "FROM", after, "write the query after AS, in parentheses")?;
-            if matches!(materialized, Some(CteAsMaterialized::Materialized)) && is_volatile(query) {
+            if matches!(materialized, Some(CteAsMaterialized::Materialized)) && is_volatile(query.as_ref()) {
                 let advice = "a WITH query is computed wherever it is used; CREATE TABLE … AS keeps random values";
                 self.refuse("MATERIALIZED", after, advice)?;
             }
@@ -177,17 +175,4 @@ impl Clauses<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether a query calls volatile functions.
-fn is_volatile(query: &Query) -> bool {
-    let volatile = |expr: &Expr| match expr {
-        Expr::Function(function)
-            if matches!(function.name.to_string().to_ascii_lowercase().as_str(), "random" | "rand" | "uuid") =>
-        {
-            ControlFlow::Break(())
-        }
-        _ => ControlFlow::Continue(()),
-    };
-    visit_expressions(query, volatile).is_break()
 }

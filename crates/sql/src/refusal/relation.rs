@@ -81,8 +81,9 @@ impl Clauses<'_> {
             TableFactor::TableFunction { expr: _, alias: _ } => self.refuse("TABLE", after, "call the function alone"),
             TableFactor::JsonTable { .. } => self.refuse("JSON_TABLE", after, "read the file as JSON lines"),
             TableFactor::OpenJsonTable { .. } => self.refuse("OPENJSON", after, "read the file as JSON lines"),
-            TableFactor::Pivot { .. } => self.refuse("PIVOT", after, "write sum(…) FILTER (WHERE …) for each column"),
-            TableFactor::Unpivot { .. } => self.refuse("UNPIVOT", after, "write UNION ALL of the columns"),
+            TableFactor::Pivot { alias, .. } | TableFactor::Unpivot { alias, .. } => {
+                alias.as_ref().map_or(Ok(()), |alias| self.alias(alias))
+            }
             TableFactor::MatchRecognize { .. } => {
                 self.refuse("MATCH_RECOGNIZE", after, "compare with lag() and lead() OVER (…)")
             }

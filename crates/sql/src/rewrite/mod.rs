@@ -9,6 +9,8 @@
 //! | `change_sources` | `UPDATE … FROM` and `DELETE … USING` |
 //! | `common_types` | numbers that are compared have a type that holds all of them |
 //! | `date_arithmetic` | a date plus an interval with hours is a timestamp |
+//! | `dates` | dates that meet timestamps have their unit |
+//! | `wide_dates` | `date_trunc` takes all dates |
 //! | `decimals` | decimals that are compared have all their digits |
 //! | `division` | quotients of decimals keep their digits |
 //! | `empty_frames` | windows whose frame ends before it starts |
@@ -23,6 +25,8 @@
 //! | `intervals` | intervals compare by their length |
 //! | `multisets` | `INTERSECT ALL` and `EXCEPT ALL` count copies |
 //! | `mode` | the aggregate `mode` |
+//! | `quantile` | quantiles between two values have all their digits |
+//! | `compensated_sum` | the aggregate `fsum` |
 //! | `maps` | values of maps by keys of any type |
 //! | `octet_length` | byte strings have a length, too |
 //! | `nested_order` | lists and structs with nulls inside have one order everywhere |
@@ -30,6 +34,8 @@
 //! | `own_functions` | the functions that the rules put into plans, for plans that another process executes |
 //! | `overflow` | integers, decimals and sums that overflow their type are an error |
 //! | `using_joins` | the column that `USING` and `NATURAL` merge has the values of both sides |
+//! | `element_functions` | lists and fields within functions of elements |
+//! | `null_elements` | functions of DuckDB that pass over nulls in lists |
 //! | `inner_values` | VALUES within `CREATE TABLE (columns) AS` keep their types |
 //! | `foreign_calls` | functions of DuckDB that are expressions of other functions |
 //! | `functions` | functions of PostgreSQL and DuckDB that are written otherwise here: `mod(a, b)`, `age(t)`, `mode() WITHIN GROUP` |
@@ -46,12 +52,13 @@
 //! | `running_extremes` | `min` and `max` over windows are not sorted where they begin with null |
 //! | `rows` | comparisons of rows compare their columns, with the standard's rules for null |
 //! | `list_aggregates` | `array_agg` with DISTINCT has its own order |
+//! | `subquery_order` | aggregates and `LIMIT` keep the order of a subquery |
 //! | `text_aggregates` | several `string_agg` with different orders |
 //! | `row_subqueries` | membership of rows in subqueries |
 //! | `selected` | the rows that FILTER selects, for the aggregate functions here |
 //! | `types` | type names of DuckDB and PostgreSQL; `VARCHAR(n)` in casts |
 //! | `uuid` | UUIDs from text |
-//! | `variants` | casts of Variant values |
+//! | `variants` | casts, orders and results of Variant values |
 //! | `windows` | windows that refine named ones, `bool_and` and `bool_or` over frames, `GROUP BY … WITH ROLLUP` |
 //! | `subquery` | subqueries that DataFusion evaluates wrongly or not at all become joins |
 
@@ -82,7 +89,8 @@ pub(crate) use aggregates::NestedExtremes;
 pub(crate) use aggregates::PeerFrames;
 pub(crate) use aggregates::RunningExtremes;
 pub(crate) use aggregates::SortedOffsets;
-pub(crate) use aggregates::count_functions;
+pub(crate) use aggregates::SubqueryOrder;
+pub(crate) use aggregates::{compensated_sum_function, count_functions, quantile_function};
 #[cfg(feature = "remote")]
 pub(crate) use aggregates::{grouping_sets, with_grouping_sets};
 pub(crate) use filter_bounds::FilterBounds;
@@ -99,6 +107,7 @@ pub(crate) use property_barriers::{barrier_columns, with_barrier};
 pub(crate) use statement::{rewrite, rewrite_expression};
 pub(crate) use subquery::{SharingPlanner, Unnesting};
 pub(crate) use times::DateArithmetic;
+pub(crate) use times::WideDates;
 pub(crate) use times::{ComparedIntervals, IntervalWindows};
 pub(crate) use times::{age_function, at_time_zone_function};
 pub(crate) use using_joins::merge_join_columns;
@@ -107,11 +116,12 @@ pub(crate) use values::ExactDivision;
 pub(crate) use values::ListNumbers;
 pub(crate) use values::ListTypes;
 pub(crate) use values::NestedOrder;
+pub(crate) use values::NullElements;
 pub(crate) use values::NullLists;
 pub(crate) use values::OctetLength;
 pub(crate) use values::StandardCasts;
-pub(crate) use values::VariantCasts;
 pub(crate) use values::typed_as_function;
 pub(crate) use values::uuid_function;
 pub(crate) use values::{MapAccess, map_extract_function};
 pub(crate) use values::{PlainPlaces, whole_number_functions};
+pub(crate) use values::{VariantCasts, variant_function};

@@ -59,6 +59,18 @@ fn name(select: &mut Select, names: OutputNames) {
     for (at, item) in items.into_iter().enumerate() {
         let Some(item) = item else { continue };
         let twin = seen.iter().find(|(_, other)| other.clashes(&item));
+        // A second alias of a name.
+        if let Some((_, twin)) = twin
+            && !item.is_unnamed
+            && !twin.is_unnamed
+        {
+            let free = free_name(&item.name, names, &mut taken);
+            if let SelectItem::ExprWithAlias { alias, .. } = &mut select.projection[at] {
+                *alias = Ident::with_quote('"', free);
+            }
+            seen.push((at, item));
+            continue;
+        }
         if item.is_unnamed && (twin.is_some() || wildcards.have(&item)) {
             let is_same = twin.is_none_or(|(_, twin)| twin.name == item.name);
             if let Some((twin_at, twin)) = twin
@@ -172,8 +184,10 @@ impl VisitorMut for WithoutCasts {
     type Break = ();
 
     fn post_visit_expr(&mut self, expr: &mut SqlExpr) -> ControlFlow<()> {
-        if let SqlExpr::Cast { expr: inner, .. } | SqlExpr::Nested(inner) = expr {
-            *expr = (**inner).clone();
+        match expr {
+            SqlExpr::Cast { expr: inner, .. } | SqlExpr::Nested(inner) => *expr = (**inner).clone(),
+            SqlExpr::TypedString(TypedString { value, .. }) => *expr = SqlExpr::Value(value.clone()),
+            _ => {}
         }
         ControlFlow::Continue(())
     }

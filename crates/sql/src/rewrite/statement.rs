@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use crate::dialect::normal;
 use crate::rewrite::aggregates::{empty_frames, text_aggregates, windows};
 use crate::rewrite::joins::{row_subqueries, rows};
-use crate::rewrite::values::nested::{inner_values, lists};
+use crate::rewrite::values::nested::{element_functions, inner_values, lists};
 use crate::rewrite::values::{cast_names, functions, numbers, patterns, types};
 use crate::rewrite::{change_sources, field_access, foreign_calls, output};
 use crate::statement::explained;
@@ -82,7 +82,7 @@ impl VisitorMut for Rewriter {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<ParserError> {
-        let steps: [foreign_calls::Rewrite; 12] = [
+        let steps: [foreign_calls::Rewrite; 13] = [
             windows::rewrite,
             empty_frames::rewrite,
             numbers::rewrite,
@@ -91,6 +91,7 @@ impl VisitorMut for Rewriter {
             rows::rewrite,
             row_subqueries::rewrite,
             lists::rewrite,
+            element_functions::rewrite,
             field_access::rewrite,
             |expr| foreign_calls::interval_values(expr, rewrite_expression),
             functions::rewrite,

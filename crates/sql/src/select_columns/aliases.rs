@@ -2,16 +2,17 @@
 //!
 //! A column of the tables comes first.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArguments, Ident, Query, Select, SelectItem, VisitMut, VisitorMut, visit_expressions,
+    Expr, Ident, Query, Select, SelectItem, VisitMut, VisitorMut, visit_expressions,
 };
 
 use super::FromColumn;
 use crate::dialect::normal;
+use crate::syntax::is_volatile;
 
 /// Whether a name of the list may be used elsewhere.
 pub(super) fn are_used(select: &Select) -> bool {
@@ -51,13 +52,39 @@ fn uses(expr: &Expr, names: &HashSet<String>) -> bool {
     visit_expressions(&vec![expr.clone()], is_name).is_break()
 }
 
+/// The subqueries of a select that may use names of its list.
+pub(super) fn inner_selects(select: &Select) -> Vec<Select> {
+    let mut copy = select.clone();
+    let mut inner = InnerSelects { found: Vec::new() };
+    let _ = copy.projection.visit(&mut inner);
+    let _ = copy.selection.visit(&mut inner);
+    let _ = copy.having.visit(&mut inner);
+    inner.found
+}
+
+struct InnerSelects {
+    found: Vec<Select>,
+}
+
+impl VisitorMut for InnerSelects {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        self.found.push(select.clone());
+        ControlFlow::Continue(())
+    }
+}
+
+/// The names of the columns of subqueries, by their texts.
+pub(super) type InnerColumns = HashMap<String, HashSet<String>>;
+
 /// Replaces names of the list by their expressions.
-pub(super) fn replace(select: &mut Select, columns: &[FromColumn]) -> Result<()> {
+pub(super) fn replace(select: &mut Select, columns: &[FromColumn], inner: &InnerColumns) -> Result<()> {
     let is_column = |name: &str| columns.iter().any(|column| column.name == name);
     let mut known: Vec<(String, Expr)> = Vec::new();
     for item in &mut select.projection {
         if let SelectItem::ExprWithAlias { expr, .. } | SelectItem::UnnamedExpr(expr) = item {
-            Names::replace(expr, &known)?;
+            Names::replace(expr, &known, inner)?;
         }
         if let SelectItem::ExprWithAlias { expr, alias } = item {
             let name = normal(alias);
@@ -67,26 +94,29 @@ pub(super) fn replace(select: &mut Select, columns: &[FromColumn]) -> Result<()>
         }
     }
     if let Some(condition) = &mut select.selection {
-        Names::replace(condition, &known)?;
+        Names::replace(condition, &known, inner)?;
     }
     if let Some(condition) = &mut select.having {
-        Names::replace(condition, &known)?;
+        Names::replace(condition, &known, inner)?;
     }
     Ok(())
 }
 
 struct Names<'n> {
     known: &'n [(String, Expr)],
-    /// The number of subqueries around an expression, whose names are others.
-    depth: usize,
+    inner: &'n InnerColumns,
+    /// The number of queries around an expression.
+    queries: usize,
+    /// The columns of the selects around an expression, which come first; `None` if they are not known.
+    selects: Vec<Option<&'n HashSet<String>>>,
 }
 
 impl Names<'_> {
-    fn replace(expr: &mut Expr, known: &[(String, Expr)]) -> Result<()> {
+    fn replace(expr: &mut Expr, known: &[(String, Expr)], inner: &InnerColumns) -> Result<()> {
         if known.is_empty() {
             return Ok(());
         }
-        match expr.visit(&mut Names { known, depth: 0 }) {
+        match expr.visit(&mut Names { known, inner, queries: 0, selects: Vec::new() }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(name) => {
                 plan_err!(
@@ -95,26 +125,42 @@ impl Names<'_> {
             }
         }
     }
+
+    /// Whether no subquery around an expression has a column of the name.
+    fn is_free(&self, name: &str) -> bool {
+        self.queries == self.selects.len()
+            && self.selects.iter().all(|columns| columns.is_some_and(|columns| !columns.contains(name)))
+    }
 }
 
 impl VisitorMut for Names<'_> {
     type Break = String;
 
     fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<String> {
-        self.depth += 1;
+        self.queries += 1;
         ControlFlow::Continue(())
     }
 
     fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<String> {
-        self.depth -= 1;
+        self.queries -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
+        self.selects.push(self.inner.get(&select.to_string()));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<String> {
+        self.selects.pop();
         ControlFlow::Continue(())
     }
 
     // Runs after the parts of an expression, so that a replacement is not visited again.
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
         if let Expr::Identifier(name) = expr
-            && self.depth == 0
             && let Some((name, value)) = self.known.iter().rev().find(|(known, _)| *known == normal(name))
+            && self.is_free(name)
         {
             if is_volatile(value) {
                 return ControlFlow::Break(name.clone());
@@ -123,16 +169,4 @@ impl VisitorMut for Names<'_> {
         }
         ControlFlow::Continue(())
     }
-}
-
-fn is_volatile(expr: &Expr) -> bool {
-    let volatile = |expr: &Expr| match expr {
-        Expr::Function(Function { name, args: FunctionArguments::List(_), .. })
-            if matches!(name.to_string().to_lowercase().as_str(), "random" | "rand" | "uuid" | "nextval") =>
-        {
-            ControlFlow::Break(())
-        }
-        _ => ControlFlow::Continue(()),
-    };
-    visit_expressions(&vec![expr.clone()], volatile).is_break()
 }

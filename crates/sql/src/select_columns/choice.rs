@@ -5,27 +5,32 @@ use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::SessionState;
 use datafusion::sql::sqlparser::ast::{
-    ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, ObjectName,
-    Value, ValueWithSpan, WildcardAdditionalOptions,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, ObjectName, Value, ValueWithSpan,
 };
 use regex::Regex;
 
 use super::FromColumn;
+use super::star_options::StarOptions;
 use crate::dialect::normal;
 
 /// The name of the function.
 pub(super) const COLUMNS: &str = "columns";
 
-/// A column and what `\0` to `\9` stand for in its new name.
+/// A column, its value, and what `\0` to `\9` stand for in its new name.
 #[derive(Debug, Clone)]
 pub(super) struct ColumnChoice {
     pub(super) column: FromColumn,
+    pub(super) value: Expr,
     pub(super) groups: Vec<String>,
 }
 
 /// Chooses the columns of a call.
 pub(super) async fn choose(state: &SessionState, call: &Function, columns: &[FromColumn]) -> Result<Vec<ColumnChoice>> {
-    let whole = |column: &FromColumn| ColumnChoice { column: column.clone(), groups: vec![column.name.clone()] };
+    let whole = |column: &FromColumn| ColumnChoice {
+        column: column.clone(),
+        value: column.expr(),
+        groups: vec![column.name.clone()],
+    };
     let FunctionArguments::List(list) = &call.args else {
         return plan_err!("COLUMNS takes a pattern, as COLUMNS('^a')");
     };
@@ -35,8 +40,9 @@ pub(super) async fn choose(state: &SessionState, call: &Function, columns: &[Fro
     let chosen: Vec<ColumnChoice> = match argument {
         FunctionArgExpr::Wildcard => columns.iter().map(whole).collect(),
         FunctionArgExpr::WildcardWithOptions(options) => {
-            let excluded = excluded(options)?;
-            columns.iter().filter(|column| !excluded.contains(&column.name)).map(whole).collect()
+            let options = StarOptions::new(options, columns)?;
+            let chosen = columns.iter().filter(|column| !options.excludes(column));
+            chosen.map(|column| ColumnChoice { value: options.value(column), ..whole(column) }).collect()
         }
         FunctionArgExpr::QualifiedWildcard(table) => {
             let table = last_name(table);
@@ -51,7 +57,7 @@ pub(super) async fn choose(state: &SessionState, call: &Function, columns: &[Fro
                     .iter()
                     .map(|group| group.map_or(String::new(), |group| group.as_str().to_owned()))
                     .collect();
-                Some(ColumnChoice { column: column.clone(), groups })
+                Some(ColumnChoice { groups, ..whole(column) })
             };
             columns.iter().filter_map(group).collect()
         }
@@ -117,23 +123,6 @@ async fn test_names(state: &SessionState, lambda: &LambdaFunction, columns: &[Fr
         answers.extend(values.iter().map(|value| value == Some(true)));
     }
     Ok(answers)
-}
-
-/// The names behind EXCLUDE or EXCEPT.
-pub(super) fn excluded(options: &WildcardAdditionalOptions) -> Result<Vec<String>> {
-    let WildcardAdditionalOptions { opt_ilike: None, opt_exclude, opt_except, opt_alias: None, .. } = options else {
-        return plan_err!("*{options} is not supported here; write COLUMNS and a pattern");
-    };
-    let mut names = Vec::new();
-    match opt_exclude {
-        None => {}
-        Some(ExcludeSelectItem::Single(name)) => names.push(last_name(name)),
-        Some(ExcludeSelectItem::Multiple(all)) => names.extend(all.iter().map(last_name)),
-    }
-    if let Some(except) = opt_except {
-        names.extend([&except.first_element].into_iter().chain(&except.additional_elements).map(normal));
-    }
-    Ok(names)
 }
 
 pub(super) fn last_name(name: &ObjectName) -> String {

@@ -1,4 +1,7 @@
-//! Writes out `COLUMNS(…)` and `* RENAME (a AS b)`.
+//! Writes out `COLUMNS(…)`, `* RENAME (a AS b)` and `* REPLACE (a + 1 AS a)`.
+//!
+//! DataFusion 55 knows `* REPLACE`, but ignores columns that do not exist, and reads the replaced column where a field of a struct is read
+//! in a query around it.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -6,22 +9,40 @@ use std::ops::ControlFlow;
 use datafusion::common::{Result, plan_err};
 use datafusion::execution::SessionState;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, Ident, RenameSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    VisitMut, VisitorMut, WildcardAdditionalOptions, visit_expressions,
+    BinaryOperator, Expr, Function, Ident, Select, SelectItem, SelectItemQualifiedWildcardKind, VisitMut, VisitorMut,
+    WildcardAdditionalOptions, visit_expressions,
 };
 
 use super::FromColumn;
-use super::choice::{COLUMNS, ColumnChoice, choose, excluded, last_name};
-use crate::dialect::normal;
+use super::choice::{COLUMNS, ColumnChoice, choose, last_name};
+use super::star_options::StarOptions;
 
 pub(super) fn is_needed(select: &Select) -> bool {
     let in_item = |item: &SelectItem| match item {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => call(expr).is_some(),
-        SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => options.opt_rename.is_some(),
+        SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => has_names(options, select),
         SelectItem::ExprWithAliases { .. } => false,
     };
     select.projection.iter().any(in_item)
         || select.selection.as_ref().is_some_and(|condition| call(condition).is_some())
+}
+
+/// Whether DataFusion would refuse the select: it has no COLUMNS and no RENAME.
+pub(super) fn is_required(select: &Select) -> bool {
+    let in_item = |item: &SelectItem| match item {
+        SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => options.opt_rename.is_some(),
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => call(expr).is_some(),
+        SelectItem::ExprWithAliases { .. } => false,
+    };
+    select.projection.iter().any(in_item)
+        || select.selection.as_ref().is_some_and(|condition| call(condition).is_some())
+}
+
+/// Whether the columns of a `*` have to be written out.
+fn has_names(options: &WildcardAdditionalOptions, select: &Select) -> bool {
+    let is_joined = select.from.len() > 1 || select.from.iter().any(|table| !table.joins.is_empty());
+    // DataFusion excludes columns of one table.
+    options.opt_rename.is_some() || options.opt_replace.is_some() || options.opt_exclude.is_some() && is_joined
 }
 
 /// The first call of COLUMNS in an expression.
@@ -49,13 +70,13 @@ pub(super) async fn expand(state: &SessionState, select: &mut Select, columns: &
     let mut taken = HashSet::new();
     for item in std::mem::take(&mut select.projection) {
         match item {
-            SelectItem::Wildcard(options) if options.opt_rename.is_some() => {
-                items.extend(renamed(&options, columns, None)?);
+            SelectItem::Wildcard(options) if has_names(&options, select) => {
+                items.extend(starred(&options, columns, None, &mut taken)?);
             }
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(table), options)
-                if options.opt_rename.is_some() =>
+                if has_names(&options, select) =>
             {
-                items.extend(renamed(&options, columns, Some(&last_name(&table)))?);
+                items.extend(starred(&options, columns, Some(&last_name(&table)), &mut taken)?);
             }
             SelectItem::UnnamedExpr(expr) => match copies(state, &expr, columns).await? {
                 None => items.push(SelectItem::UnnamedExpr(expr)),
@@ -132,7 +153,7 @@ async fn copies(
     let mut copies = Vec::new();
     for chosen in chosen {
         let mut copy = expr.clone();
-        if copy.visit(&mut Calls { text: &text, column: &chosen.column.expr() }).is_break() {
+        if copy.visit(&mut Calls { text: &text, value: &Expr::Nested(Box::new(chosen.value.clone())) }).is_break() {
             return plan_err!("the calls of COLUMNS in one item have to be the same, as in {expr}");
         }
         copies.push((copy, chosen));
@@ -142,7 +163,7 @@ async fn copies(
 
 struct Calls<'c> {
     text: &'c str,
-    column: &'c Expr,
+    value: &'c Expr,
 }
 
 impl VisitorMut for Calls<'_> {
@@ -155,45 +176,36 @@ impl VisitorMut for Calls<'_> {
             if function.to_string() != self.text {
                 return ControlFlow::Break(());
             }
-            *expr = self.column.clone();
+            *expr = self.value.clone();
         }
         ControlFlow::Continue(())
     }
 }
 
-/// The items of `* RENAME (a AS b)`, also with EXCLUDE and REPLACE.
-fn renamed(
+/// The items of `*` with EXCLUDE, REPLACE and RENAME.
+fn starred(
     options: &WildcardAdditionalOptions,
     columns: &[FromColumn],
     table: Option<&str>,
+    taken: &mut HashSet<String>,
 ) -> Result<Vec<SelectItem>> {
-    let excluded = excluded(options)?;
-    let names = match &options.opt_rename {
-        Some(RenameSelectItem::Single(name)) => vec![name.clone()],
-        Some(RenameSelectItem::Multiple(names)) => names.clone(),
-        None => Vec::new(),
-    };
-    let own: Vec<&FromColumn> =
-        columns.iter().filter(|column| table.is_none() || column.table.as_deref() == table).collect();
-    if let Some(unknown) = names.iter().find(|name| !own.iter().any(|column| column.name == normal(&name.ident))) {
-        return plan_err!("RENAME: there is no column {}", unknown.ident);
+    let is_own = |column: &&FromColumn| table.is_none() || column.table.as_deref() == table;
+    let mut own: Vec<FromColumn> = columns.iter().filter(is_own).cloned().collect();
+    if table.is_some() {
+        own.iter_mut().for_each(|column| column.is_unique = false);
     }
+    let options = StarOptions::new(options, &own)?;
     let mut items = Vec::new();
-    for column in own {
-        if excluded.contains(&column.name) {
+    let mut replaced = HashSet::new();
+    for column in &own {
+        // REPLACE keeps the first of several columns with the name.
+        if options.excludes(column) || options.replaces(column) && !replaced.insert(column.name.clone()) {
             continue;
         }
-        let replaced = options
-            .opt_replace
-            .iter()
-            .flat_map(|replace| &replace.items)
-            .find(|item| normal(&item.column_name) == column.name);
-        let expr = replaced.map_or_else(|| column.expr(), |item| item.expr.clone());
-        let alias = match names.iter().find(|name| normal(&name.ident) == column.name) {
-            Some(name) => name.alias.clone(),
-            None => Ident::with_quote('"', column.name.clone()),
-        };
-        items.push(SelectItem::ExprWithAlias { expr, alias });
+        items.push(match options.name(column) {
+            Some(name) => SelectItem::ExprWithAlias { expr: options.value(column), alias: free_name(name, taken) },
+            None => SelectItem::UnnamedExpr(column.expr()),
+        });
     }
     Ok(items)
 }

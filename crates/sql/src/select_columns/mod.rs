@@ -1,10 +1,11 @@
-//! Parts of a select that depend on the columns of its tables: `COLUMNS(…)`, `* RENAME`, and names of the select list in WHERE, in HAVING and in
+//! Parts of a select that depend on the columns of its tables: `COLUMNS(…)`, `* RENAME`, `* REPLACE`, and names of the select list in WHERE, in HAVING and in
 //! later items of the list.
 //!
 //! | module | what it does |
 //! | --- | --- |
 //! | `aliases` | replaces names of the select list, unless a column has the name |
-//! | `expansion` | writes out `COLUMNS` and `* RENAME` |
+//! | `expansion` | writes out `COLUMNS`, `* RENAME` and `* REPLACE` |
+//! | `star_options` | what is behind a `*` |
 //! | `choice` | chooses the columns that `COLUMNS` stands for |
 //! | `order_all` | writes out `ORDER BY ALL` |
 
@@ -12,6 +13,7 @@ mod aliases;
 mod choice;
 mod expansion;
 mod order_all;
+mod star_options;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -32,6 +34,8 @@ use crate::statement::explained;
 struct FromColumn {
     table: Option<String>,
     name: String,
+    /// Whether no other column has the name. The column that USING merges is one without a table.
+    is_unique: bool,
 }
 
 impl FromColumn {
@@ -39,8 +43,10 @@ impl FromColumn {
     fn expr(&self) -> Expr {
         let name = Ident::with_quote('"', self.name.clone());
         match &self.table {
-            Some(table) => Expr::CompoundIdentifier(vec![Ident::with_quote('"', table.clone()), name]),
-            None => Expr::Identifier(name),
+            Some(table) if !self.is_unique => {
+                Expr::CompoundIdentifier(vec![Ident::with_quote('"', table.clone()), name])
+            }
+            _ => Expr::Identifier(name),
         }
     }
 }
@@ -54,13 +60,20 @@ pub(crate) async fn expand_columns(state: &SessionState, statement: &mut Stateme
         let Search { found, ctes, is_recursive, .. } = search;
         let Some(mut select) = found else { break };
         let before = select.to_string();
-        let columns = from_columns(state, &select, ctes, is_recursive).await;
+        let columns = from_columns(state, &select, ctes.clone(), is_recursive).await;
         match columns {
             Ok(columns) => {
                 expansion::expand(state, &mut select, &columns).await?;
-                aliases::replace(&mut select, &columns)?;
+                let mut inner = aliases::InnerColumns::new();
+                for subquery in aliases::inner_selects(&select) {
+                    if let Ok(columns) = from_columns(state, &subquery, ctes.clone(), is_recursive).await {
+                        let names = columns.into_iter().map(|column| column.name);
+                        inner.insert(subquery.to_string(), names.collect());
+                    }
+                }
+                aliases::replace(&mut select, &columns, &inner)?;
             }
-            Err(error) if expansion::is_needed(&select) => {
+            Err(error) if expansion::is_required(&select) => {
                 return plan_err!(
                     "the columns that COLUMNS and RENAME need are not known: {}",
                     error.strip_backtrace()
@@ -115,9 +128,11 @@ async fn from_columns(
         }
     }
     let plan = state.statement_to_plan(all).await?;
+    let fields = plan.schema().fields();
     let column = |(table, field): (Option<&datafusion::common::TableReference>, &arrow_schema::FieldRef)| FromColumn {
         table: table.map(|table| table.table().to_owned()),
         name: field.name().clone(),
+        is_unique: fields.iter().filter(|other| other.name() == field.name()).count() == 1,
     };
     Ok(plan.schema().iter().map(column).collect())
 }

@@ -44,14 +44,22 @@ pub(crate) fn read(
         let what = "the delimiter and the quote character have to differ".to_owned();
         return Err(Error::Options { what, as_text: None });
     }
-    let head = input.peek_text(HEAD_BYTES)?;
+    let all = input.peek_text(HEAD_BYTES)?;
+    let mut head = all;
+    for _ in 0..options.skip_lines {
+        let Some(end) = head.iter().position(|&byte| byte == b'\n') else {
+            head = &[];
+            break;
+        };
+        head = &head[end + 1..];
+    }
     let separator = separator_line(head);
-    let sniffed = || separator.unwrap_or_else(|| sniff_delimiter(head, head.len() < HEAD_BYTES, quote, escape));
+    let sniffed = || separator.unwrap_or_else(|| sniff_delimiter(head, all.len() < HEAD_BYTES, quote, escape));
     let delimiter = options.delimiter.unwrap_or_else(sniffed);
     let open = Format {
         name: input.name().to_owned(),
         dialect: Dialect { delimiter, quote, escape },
-        has_separator_line: separator.is_some(),
+        lines_before: options.skip_lines + u64::from(separator.is_some()),
         header: options.header,
         nulls: Nulls(options.nulls.clone()),
     };
@@ -132,20 +140,21 @@ fn strict(field: &FieldRef, formats: &[DateTimeFormat]) -> Option<InferredType> 
 struct Format {
     name: String,
     dialect: Dialect,
-    /// Whether the first line says the delimiter and is none of the table's.
-    has_separator_line: bool,
+    /// The lines before the first record: lines to skip, and the line that says the delimiter.
+    lines_before: u64,
     header: bool,
     nulls: Nulls,
 }
 
 impl Format {
     fn records(&self, mut bytes: Bytes) -> Result<Records> {
-        if self.has_separator_line {
-            let skipped = bytes.skip_until(b'\n');
-            skipped.map_err(|error| Error::reading(&self.name, error))?;
+        for _ in 0..self.lines_before {
+            let skipped = bytes.skip_until(b'\n').map_err(|error| Error::reading(&self.name, error))?;
+            if skipped == 0 {
+                break;
+            }
         }
-        let lines_before = u64::from(self.has_separator_line);
-        Records::new(bytes, &self.name, self.dialect, self.header, self.nulls.clone(), lines_before)
+        Records::new(bytes, &self.name, self.dialect, self.header, self.nulls.clone(), self.lines_before)
     }
 }
 

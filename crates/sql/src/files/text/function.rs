@@ -8,13 +8,14 @@ use datafusion::common::{DFSchema, Result, plan_datafusion_err, plan_err};
 use datafusion::logical_expr::ExprSchemable;
 use datafusion::logical_expr::planner::{RelationPlanner, RelationPlannerContext, RelationPlanning};
 use datafusion::sql::sqlparser::ast::{
-    DictionaryField, Expr, FunctionArg, TableFactor, UnaryOperator, Value, ValueWithSpan,
+    Array, DictionaryField, Expr, FunctionArg, TableFactor, UnaryOperator, Value, ValueWithSpan,
 };
 use lath_parquet::DatasetOptions;
 use lath_text::TextFormat;
 
 use super::super::read_parquet::{boolean, locations, text};
 use super::super::table_function;
+use super::options::FileOptions;
 use super::table::{ReadColumns, TextTable};
 use crate::grammar::parse_type;
 
@@ -55,15 +56,13 @@ impl RelationPlanner for ReadText {
         let Some((name, format, arguments)) = table_function::called(&relation, &FUNCTIONS) else {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         };
-        let Arguments { locations, options, partitions, columns } = Arguments::parse(name, arguments, context)?;
+        let Arguments { locations, options, nulls, partitions, file_name, columns } =
+            Arguments::parse(name, arguments, context)?;
+        let mut options = FileOptions::parse(format, &options)?;
+        options.text.nulls.extend(nulls);
         table_function::plan(name, relation, move || {
-            Ok(Arc::new(TextTable::read(
-                locations,
-                format,
-                &options,
-                DatasetOptions::new().partitions(partitions),
-                columns,
-            )?))
+            let partitions = DatasetOptions::new().partitions(partitions);
+            Ok(Arc::new(TextTable::read(locations, format, options, partitions, file_name, columns)?))
         })
     }
 }
@@ -71,14 +70,24 @@ impl RelationPlanner for ReadText {
 struct Arguments {
     locations: Vec<String>,
     options: HashMap<String, String>,
+    /// Texts that are null.
+    nulls: Vec<String>,
     partitions: bool,
+    /// The name of a column with the file of each row.
+    file_name: Option<String>,
     columns: ReadColumns,
 }
 
 impl Arguments {
     fn parse(function: &str, arguments: &[FunctionArg], context: &mut dyn RelationPlannerContext) -> Result<Self> {
-        let mut parsed =
-            Self { locations: Vec::new(), options: HashMap::new(), partitions: true, columns: ReadColumns::Inferred };
+        let mut parsed = Self {
+            locations: Vec::new(),
+            options: HashMap::new(),
+            nulls: Vec::new(),
+            partitions: true,
+            file_name: None,
+            columns: ReadColumns::Inferred,
+        };
         for argument in arguments {
             let (name, value) = table_function::named(function, argument, context)?;
             let Some(name) = name else {
@@ -104,7 +113,28 @@ impl Arguments {
                         return plan_err!("{function}: {name} cannot be turned off; leave it out");
                     }
                 }
-                "ignore_errors" | "filename" | "null_padding" | "normalize_names" => {
+                "filename" | "file_name" => {
+                    parsed.file_name = match (boolean(value), text(value)) {
+                        (Some(true), _) => Some("filename".to_owned()),
+                        (Some(false), _) => None,
+                        (None, Some(name)) => Some(name.to_owned()),
+                        (None, None) => {
+                            return plan_err!(
+                                "{function}: {name} has to be true, false or the name of a column, and not {value}"
+                            );
+                        }
+                    };
+                }
+                "nullstr" | "null" | "null_value" if matches!(value, Expr::Array(_)) => {
+                    let Expr::Array(Array { elem, .. }) = value else { continue };
+                    for element in elem {
+                        let Some(null) = literal(element) else {
+                            return plan_err!("{function}: {name} has to be texts, and not {element}");
+                        };
+                        parsed.nulls.push(null);
+                    }
+                }
+                "ignore_errors" | "null_padding" | "normalize_names" => {
                     if is_on(function, &name, value)? {
                         return plan_err!("{function}: {name} is not supported; leave it out");
                     }

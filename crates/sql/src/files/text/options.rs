@@ -94,6 +94,10 @@ impl FileOptions {
                 }
             }
             "null_value" | "null" | "nullstr" => text.nulls = vec![value.to_owned()],
+            "skip" | "skip_lines" => match value.parse() {
+                Ok(lines) => text.skip_lines = lines,
+                Err(_) => return plan_err!("option {name}: {value} is not a number of lines"),
+            },
             "null_regex" => return plan_err!("option null_regex: nulls go by their whole text; write null_value"),
             "date_format" | "timestamp_format" => match DateTimeFormat::new(value) {
                 Ok(format) => text.date_formats.push(format),
@@ -140,7 +144,8 @@ impl FileOptions {
 
 /// The options of `COPY … TO` a file of text. Its name says the delimiter and the compression that are not given.
 pub(crate) fn copied_text(target: &str, format: TextFormat, named: Vec<(String, String)>) -> Result<TextWriteOptions> {
-    const READING: [&str; 4] = ["infer_rows", "schema_infer_max_rec", "date_format", "timestamp_format"];
+    const READING: [&str; 6] =
+        ["infer_rows", "schema_infer_max_rec", "date_format", "timestamp_format", "skip", "skip_lines"];
     if let Some((name, _)) = named.iter().find(|(name, _)| READING.contains(&name.as_str())) {
         return plan_err!("option {name}: it is for reading; write dates and times as they are to be with to_char");
     }
@@ -158,7 +163,7 @@ pub(crate) fn copied_text(target: &str, format: TextFormat, named: Vec<(String, 
     Ok(written)
 }
 
-const CSV_OPTIONS: &str = "has_header, delimiter, quote, escape, null_value, date_format, timestamp_format, decimal, compression and infer_rows";
+const CSV_OPTIONS: &str = "has_header, delimiter, quote, escape, null_value, date_format, timestamp_format, decimal, skip, compression and infer_rows";
 const JSON_OPTIONS: &str = "compression and infer_rows";
 
 fn character(name: &str, value: &str) -> Result<u8> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array, new_null_array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use arrow_select::take::take;
@@ -78,6 +78,8 @@ struct TextFiles {
     options: FileOptions,
     /// Options for the columns of directories.
     partitions: DatasetOptions,
+    /// The name of a column with the file of each row.
+    file_name: Option<String>,
     /// Whether there may be none: the columns are known without.
     may_be_none: bool,
 }
@@ -104,6 +106,7 @@ impl TextTables {
             format: self.format,
             options,
             partitions,
+            file_name: None,
             may_be_none: declared.is_some(),
         };
         let table = blocking(move || TextTable::new(files, declared.as_ref(), &named)).await?;
@@ -123,6 +126,7 @@ impl TextTable {
             format,
             options: FileOptions::default(),
             partitions: DatasetOptions::new(),
+            file_name: None,
             may_be_none: false,
         };
         Box::pin(async { Ok(Arc::new(blocking(|| Self::new(files, None, &[])).await?) as Arc<dyn TableProvider>) })
@@ -132,12 +136,13 @@ impl TextTable {
     pub(super) fn read(
         locations: Vec<String>,
         format: TextFormat,
-        options: &HashMap<String, String>,
+        options: FileOptions,
         partitions: DatasetOptions,
+        file_name: Option<String>,
         columns: ReadColumns,
     ) -> Result<Self> {
-        let options = FileOptions::parse(format, options)?;
-        let mut files = TextFiles { locations, format, options, partitions, may_be_none: false };
+        let mut files =
+            TextFiles { locations, format, options, partitions, file_name: file_name.clone(), may_be_none: false };
         match columns {
             ReadColumns::Inferred => Self::new(files, None, &[]),
             ReadColumns::Some(fields) => {
@@ -154,7 +159,8 @@ impl TextTable {
                 let mut names_only = files.clone();
                 names_only.options.text.infer_rows = Some(InferRows::First(0));
                 let names = Self::new(names_only, None, &[])?;
-                let types = names.schema.fields().iter().map(|field| (field.name().clone(), DataType::Utf8));
+                let names = names.schema.fields().iter().map(|field| field.name().clone());
+                let types = names.filter(|name| Some(name) != file_name.as_ref()).map(|name| (name, DataType::Utf8));
                 files.options.text.types = types.collect();
                 Self::new(files, None, &[])
             }
@@ -173,6 +179,7 @@ impl TextTable {
             format,
             options: FileOptions::parse(format, options)?,
             partitions: DatasetOptions::new(),
+            file_name: None,
             may_be_none: false,
         };
         let has_names = format == TextFormat::JsonLines || files.options.text.header;
@@ -226,6 +233,16 @@ impl TextTable {
             }
         };
         let partition_by = if found.is_empty() { partition_by.to_vec() } else { found };
+        let schema = match &files.file_name {
+            Some(name) if schema.column_with_name(name).is_some() => {
+                return plan_err!("there is a column {name} already; choose another name");
+            }
+            Some(name) => {
+                let column = Arc::new(Field::new(name, DataType::Utf8, false));
+                Arc::new(Schema::new(schema.fields().iter().cloned().chain([column]).collect::<Fields>()))
+            }
+            None => schema,
+        };
         Ok(Self { files: Arc::new(files), schema, partition_by, settings: None })
     }
 
@@ -400,7 +417,11 @@ fn text_parts(files: &Arc<TextFiles>, schema: &SchemaRef) -> Result<Vec<Arc<dyn 
             .values(index)
             .into_iter()
             .map(|(column, row)| Ok((column.field().name().clone(), column.values().slice(row, 1))));
-        let constants = constants.collect::<Result<_>>()?;
+        let mut constants: HashMap<String, ArrayRef> = constants.collect::<Result<_>>()?;
+        if let Some(name) = &files.file_name {
+            let path = StringArray::from_iter_values([path.to_string_lossy()]);
+            constants.insert(name.clone(), Arc::new(path));
+        }
         let part = TextPart { files: Arc::clone(files), path, schema: Arc::clone(schema), constants };
         Ok(Arc::new(part) as Arc<dyn PartitionStream>)
     });

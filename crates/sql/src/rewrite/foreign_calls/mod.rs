@@ -23,7 +23,7 @@ mod texts;
 pub(crate) use interval_values::interval_values;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, ObjectNamePart,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart,
     UnaryOperator, Value, ValueWithSpan,
 };
 use datafusion::sql::sqlparser::parser::ParserError;
@@ -38,14 +38,22 @@ type Template = (&'static str, usize, &'static str);
 
 /// Whether a call is replaced, so that its column needs the name of the text.
 pub(crate) fn is_rewritten(function: &Function) -> bool {
-    let Some(name) = name(function) else { return function.name.0.len() == 2 };
+    let Some(name) = name(function) else { return function.name.0.len() >= 2 };
     let Some(count) = argument_count(function) else { return special::is_known(&name) };
     find(&name, count).is_some() || special::is_known(&name)
 }
 
 /// Whether an operator is replaced by a function.
 pub(crate) fn is_rewritten_operator(operator: &BinaryOperator) -> bool {
-    matches!(operator, BinaryOperator::DuckIntegerDivide | BinaryOperator::PGOverlap | BinaryOperator::PGStartsWith)
+    // DataFusion names both directions of `@>` alike.
+    matches!(
+        operator,
+        BinaryOperator::DuckIntegerDivide
+            | BinaryOperator::PGOverlap
+            | BinaryOperator::PGStartsWith
+            | BinaryOperator::AtArrow
+            | BinaryOperator::ArrowAt
+    )
 }
 
 /// Replaces calls of functions in the tables, and `value.function(…)`.
@@ -92,12 +100,18 @@ fn find(name: &str, count: usize) -> Option<(&'static str, bool)> {
     scalar.or_else(|| find(aggregates::TEMPLATES).map(|text| (text, true)))
 }
 
-/// Writes `value.function(…)` as `function(value, …)`; functions have no schemas here.
+/// Writes `value.function(…)` and `table.value.function(…)` as `function(value, …)`; functions have no schemas here.
 fn method(function: &mut Function) {
-    if let [ObjectNamePart::Identifier(value), ObjectNamePart::Identifier(name)] = function.name.0.as_slice()
-        && let FunctionArguments::List(list) = &mut function.args
+    let parts: Option<Vec<Ident>> = function.name.0.iter().map(|part| part.as_ident().cloned()).collect();
+    if let FunctionArguments::List(list) = &mut function.args
+        && let Some((name, value)) = parts.as_deref().and_then(<[Ident]>::split_last)
     {
-        list.args.insert(0, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(value.clone()))));
+        let value = match value {
+            [] => return,
+            [column] => Expr::Identifier(column.clone()),
+            parts => Expr::CompoundIdentifier(parts.to_vec()),
+        };
+        list.args.insert(0, FunctionArg::Unnamed(FunctionArgExpr::Expr(value)));
         function.name = ObjectName::from(vec![name.clone()]);
     }
 }

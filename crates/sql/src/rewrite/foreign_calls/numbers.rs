@@ -7,8 +7,6 @@ pub(super) const TEMPLATES: &[Template] = &[
     ("ifelse", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("xor", 2, "$1 XOR $2"),
     ("even", 1, "CASE WHEN $1 >= 0 THEN ceil(CAST($1 AS DOUBLE) / 2) * 2 ELSE floor(CAST($1 AS DOUBLE) / 2) * 2 END"),
-    ("fdiv", 2, "floor(CAST($1 AS DOUBLE) / nullif(CAST($2 AS DOUBLE), 0))"),
-    ("fmod", 2, "CAST($1 AS DOUBLE) - floor(CAST($1 AS DOUBLE) / nullif(CAST($2 AS DOUBLE), 0)) * CAST($2 AS DOUBLE)"),
     ("divide", 2, "$1 // $2"),
     ("add", 2, "$1 + $2"),
     ("subtract", 2, "$1 - $2"),

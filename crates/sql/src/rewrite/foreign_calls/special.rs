@@ -30,6 +30,10 @@ pub(super) fn is_known(name: &str) -> bool {
                 | "list_aggr"
                 | "array_aggregate"
                 | "regexp_extract"
+                | "list_concat"
+                | "list_cat"
+                | "array_concat"
+                | "array_cat"
         )
 }
 
@@ -39,6 +43,12 @@ pub(super) fn replacement(name: &str, function: &Function, rewrite: Rewrite) -> 
     match name {
         "struct_pack" => struct_pack(function).map(Some),
         "list_value" | "list_pack" | "array_value" => again(renamed(function, "make_array"), rewrite),
+        // A null is no list to add.
+        "list_concat" | "list_cat" | "array_concat" | "array_cat" => {
+            let arguments = arguments(function).unwrap_or_default();
+            let lists: Vec<Expr> = arguments.iter().copied().filter(|list| !is_null(list)).cloned().collect();
+            Ok((!lists.is_empty() && lists.len() < arguments.len()).then(|| call("array_concat", lists)))
+        }
         "regexp_extract" => match arguments(function).as_deref() {
             Some([value, pattern, Expr::Array(names), rest @ ..]) => {
                 named_groups(value, pattern, names, rest).map(Some)
@@ -248,6 +258,10 @@ fn like(is_insensitive: bool, value: &Expr, pattern: &Expr, escape: &Expr) -> Re
     };
     crate::rewrite::values::patterns::rewrite(&mut like)?;
     Ok(like)
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if value.value == Value::Null)
 }
 
 fn literal(text: &str) -> Expr {

@@ -3,19 +3,21 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Spanned,
-    Value, ValueWithSpan, VisitMut, VisitorMut, visit_expressions,
+    BinaryOperator, Expr, Function, FunctionArgumentList, FunctionArguments, Spanned, Value, ValueWithSpan, VisitMut,
+    VisitorMut,
 };
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Span, TokenWithSpan, Tokenizer};
 
 use super::{Rewrite, arguments, name};
 use crate::dialect::{LathDialect, error_at};
+use crate::syntax::is_volatile;
 
 /// The aggregates of the expressions, which get the clauses of a call.
-const AGGREGATES: [&str; 15] = [
+const AGGREGATES: [&str; 16] = [
     "count",
     "sum",
+    "fsum",
     "avg",
     "min",
     "max",
@@ -60,7 +62,7 @@ pub(super) fn filled(text: &str, arguments: &[&Expr], rewrite: Rewrite) -> Resul
 fn insert(mut filled: Expr, text: &str, arguments: &[&Expr], place: Span) -> Result<Expr, ParserError> {
     for (number, argument) in arguments.iter().enumerate() {
         let placeholder = format!("${}", number + 1);
-        if text.matches(&placeholder).count() > 1 && is_volatile(argument) {
+        if text.matches(&placeholder).count() > 1 && is_volatile(*argument) {
             let message = "a value that differs each time cannot be an argument here; compute it in a subquery";
             return Err(error_at(message, place.start));
         }
@@ -150,16 +152,4 @@ fn has_clauses(function: &Function) -> bool {
         || function.filter.is_some()
         || !function.within_group.is_empty()
         || matches!(&function.args, FunctionArguments::List(list) if list.duplicate_treatment.is_some() || !list.clauses.is_empty())
-}
-
-/// Whether an expression may differ when it is evaluated again.
-fn is_volatile(expr: &Expr) -> bool {
-    let volatile = |expr: &Expr| match expr {
-        Expr::Function(function) => match name(function).as_deref() {
-            Some("random" | "rand" | "uuid" | "gen_random_uuid" | "nextval") => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        },
-        _ => ControlFlow::Continue(()),
-    };
-    visit_expressions(&FunctionArg::Unnamed(FunctionArgExpr::Expr(expr.clone())), volatile).is_break()
 }

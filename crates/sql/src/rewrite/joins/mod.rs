@@ -7,4 +7,4 @@ pub(crate) mod rows;
 
 pub(crate) use self::multisets::Multisets;
 pub(crate) use self::null_safe_joins::null_safe_rules;
-pub(crate) use self::rows::{combined, is_volatile, negated, pair};
+pub(crate) use self::rows::{combined, negated, pair};

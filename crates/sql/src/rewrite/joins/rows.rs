@@ -3,17 +3,13 @@
 //! DataFusion 55 compares rows as structs, in which null is the smallest value. In standard SQL, the result is null if the deciding columns
 //! are null.
 
-use std::ops::ControlFlow;
-
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, visit_expressions,
+    BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator,
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
 use crate::dialect::error_in;
-
-/// Volatile functions.
-const VOLATILE: [&str; 4] = ["random", "rand", "uuid", "gen_random_uuid"];
+use crate::syntax::is_volatile;
 
 pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     if let Some(compared) = compared(expr)? {
@@ -181,26 +177,13 @@ fn empty() -> ParserError {
 
 /// Returns an error for volatile functions, because the comparison evaluates these columns more than once.
 pub(crate) fn once(columns: &[Expr]) -> Result<(), ParserError> {
-    match columns.iter().find(|column| is_volatile(column)) {
+    match columns.iter().find(|column| is_volatile(*column)) {
         None => Ok(()),
         Some(column) => {
             let message = format!("{column} has a different value at each evaluation; compute it in a subquery");
             Err(error_in(&message, column))
         }
     }
-}
-
-/// Whether an expression is volatile.
-pub(crate) fn is_volatile(expr: &Expr) -> bool {
-    let volatile = |inner: &Expr| match inner {
-        Expr::Function(function)
-            if VOLATILE.iter().any(|name| function.name.to_string().eq_ignore_ascii_case(name)) =>
-        {
-            ControlFlow::Break(())
-        }
-        _ => ControlFlow::Continue(()),
-    };
-    visit_expressions(expr, volatile).is_break()
 }
 
 pub(crate) fn pair(left: Expr, op: BinaryOperator, right: Expr) -> Expr {

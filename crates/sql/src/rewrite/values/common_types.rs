@@ -1,5 +1,5 @@
-//! Finds numbers of different types that need a common type, because they are compared or are values of one expression. `floats` and
-//! `decimals` choose the type if DataFusion 55 would choose one that cannot hold all values.
+//! Finds numbers of different types that need a common type, because they are compared or are values of one expression. `dates`,
+//! `floats` and `decimals` choose the type if DataFusion 55 would choose one that cannot hold all values.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuil
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::scalar::ScalarValue;
 
-use super::{decimals, floats};
+use super::{dates, decimals, floats};
 use crate::rewrite::expressions::{is_comparison, rewrite_expressions};
 
 /// Functions whose arguments have a common type.
@@ -83,7 +83,9 @@ fn with_common_types(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
 
 /// Casts expressions that need a common type, if DataFusion would choose one that cannot hold all values. Returns whether it did.
 fn unify(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
-    floats::unify(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema) || decimals::unify(exprs, schema)
+    dates::unify(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema)
+        || floats::unify(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema)
+        || decimals::unify(exprs, schema)
 }
 
 /// Unifies the columns of a union.

@@ -3,6 +3,7 @@
 pub(crate) mod cast_names;
 mod casts;
 mod common_types;
+mod dates;
 mod decimals;
 mod division;
 mod floats;
@@ -27,8 +28,9 @@ pub(crate) use self::nested::list_numbers::ListNumbers;
 pub(crate) use self::nested::list_types::ListTypes;
 pub(crate) use self::nested::maps::{MapAccess, map_extract_function};
 pub(crate) use self::nested::nested_order::NestedOrder;
+pub(crate) use self::nested::null_elements::NullElements;
 pub(crate) use self::nested::null_lists::NullLists;
 pub(crate) use self::octet_length::OctetLength;
 pub(crate) use self::rounding::{PlainPlaces, whole_number_functions};
 pub(crate) use self::uuid::uuid_function;
-pub(crate) use self::variants::VariantCasts;
+pub(crate) use self::variants::{VariantCasts, variant_function};

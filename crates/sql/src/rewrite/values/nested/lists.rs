@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, visit_expressions};
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use crate::rewrite::joins::{combined, is_volatile, negated, pair};
+use crate::rewrite::joins::{combined, negated, pair};
+use crate::syntax::is_volatile;
 
 pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     let Expr::InList { expr: value, list, negated: is_negated } = expr else { return Ok(()) };

@@ -1,0 +1,200 @@
+//! `CREATE MACRO name(a, b := 1) AS expression` and `… AS TABLE query`: calls are replaced by the expression or the query. A macro lasts as long
+//! as its session.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use datafusion::common::{Result, plan_err};
+use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, MacroArg, MacroDefinition, Select, SelectItem,
+    Statement as SqlStatement, TableFactor, VisitMut, VisitorMut, visit_expressions,
+};
+
+use crate::dialect::normal;
+use crate::statement::explained;
+
+/// Maximum depth of macros within macros, and so of one that calls itself.
+const MAX_DEPTH: usize = 50;
+
+/// The macros of a session, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Macros {
+    known: Mutex<HashMap<String, Macro>>,
+}
+
+#[derive(Debug, Clone)]
+struct Macro {
+    parameters: Vec<MacroArg>,
+    definition: MacroDefinition,
+}
+
+impl Macros {
+    /// Runs CREATE MACRO, or replaces the calls of a statement. Returns whether it was CREATE MACRO.
+    pub(crate) fn run_or_expand(&self, statement: &mut Statement) -> Result<bool> {
+        if let Statement::Statement(inner) = statement
+            && let SqlStatement::CreateMacro { or_replace, temporary: _, name, args, definition } = inner.as_ref()
+        {
+            let name = name.to_string().to_lowercase();
+            let mut known = self.lock();
+            if known.contains_key(&name) && !or_replace {
+                return plan_err!("there is a macro {name} already; write CREATE OR REPLACE MACRO");
+            }
+            let created = Macro { parameters: args.clone().unwrap_or_default(), definition: definition.clone() };
+            known.insert(name, created);
+            return Ok(true);
+        }
+        let known = self.lock().clone();
+        if known.is_empty() {
+            return Ok(false);
+        }
+        for _ in 0..MAX_DEPTH {
+            let mut calls = Calls { known: &known, has_found: false };
+            let flow = match explained(statement) {
+                Statement::Statement(statement) => statement.visit(&mut calls),
+                Statement::CopyTo(CopyToStatement { source: CopyToSource::Query(query), .. }) => {
+                    query.visit(&mut calls)
+                }
+                _ => ControlFlow::Continue(()),
+            };
+            if let ControlFlow::Break(message) = flow {
+                return plan_err!("{message}");
+            }
+            if !calls.has_found {
+                return Ok(false);
+            }
+        }
+        plan_err!("a macro calls itself, or macros are more than {MAX_DEPTH} deep")
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Macro>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Macro {
+    /// The values of the parameters of a call.
+    fn values(&self, name: &str, arguments: &[FunctionArg]) -> Result<HashMap<String, Expr>, String> {
+        let mut values = HashMap::new();
+        let names: Vec<String> = self.parameters.iter().map(|parameter| normal(&parameter.name)).collect();
+        for (at, argument) in arguments.iter().enumerate() {
+            let (parameter, value) = match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => (names.get(at).cloned(), value),
+                FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => (Some(normal(name)), value),
+                other => return Err(format!("{name}: {other} is not an argument of a macro")),
+            };
+            let Some(parameter) = parameter.filter(|parameter| names.contains(parameter)) else {
+                return Err(format!("the macro {name} has the parameters ({}), and not {argument}", names.join(", ")));
+            };
+            if values.insert(parameter.clone(), Expr::Nested(Box::new(value.clone()))).is_some() {
+                return Err(format!("{name}: the parameter {parameter} is given twice"));
+            }
+        }
+        for parameter in &self.parameters {
+            let own = normal(&parameter.name);
+            if values.contains_key(&own) {
+                continue;
+            }
+            let Some(default) = &parameter.default_expr else {
+                return Err(format!("the macro {name} is called without {own}, which has no default"));
+            };
+            values.insert(own, default.clone());
+        }
+        Ok(values)
+    }
+}
+
+struct Calls<'m> {
+    known: &'m HashMap<String, Macro>,
+    has_found: bool,
+}
+
+impl Calls<'_> {
+    fn calls(&self, expr: &Expr) -> bool {
+        let call = |expr: &Expr| match expr {
+            Expr::Function(function) if self.known.contains_key(&function.name.to_string().to_lowercase()) => {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        };
+        visit_expressions(expr, call).is_break()
+    }
+}
+
+impl VisitorMut for Calls<'_> {
+    type Break = String;
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
+        // A column has the name of the call.
+        for item in &mut select.projection {
+            if let SelectItem::UnnamedExpr(expr) = item
+                && self.calls(expr)
+            {
+                let alias = Ident::with_quote('"', expr.to_string());
+                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+        let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
+        let name = function.name.to_string().to_lowercase();
+        let Some(called) = self.known.get(&name) else { return ControlFlow::Continue(()) };
+        let MacroDefinition::Expr(body) = &called.definition else {
+            return ControlFlow::Break(format!("{name} is a macro of a table: write FROM {name}(…)"));
+        };
+        let FunctionArguments::List(list) = &function.args else { return ControlFlow::Continue(()) };
+        if function.over.is_some() || function.filter.is_some() || !list.clauses.is_empty() {
+            return ControlFlow::Break(format!("{name} is a macro; write OVER, FILTER and ORDER BY within it"));
+        }
+        let values = match called.values(&name, &list.args) {
+            Ok(values) => values,
+            Err(message) => return ControlFlow::Break(message),
+        };
+        let mut body = body.clone();
+        let _ = body.visit(&mut Parameters { values: &values });
+        self.has_found = true;
+        *expr = Expr::Nested(Box::new(body));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<String> {
+        let TableFactor::Table { name, args: Some(arguments), alias, .. } = factor else {
+            return ControlFlow::Continue(());
+        };
+        let name = name.to_string().to_lowercase();
+        let Some(called) = self.known.get(&name) else { return ControlFlow::Continue(()) };
+        let MacroDefinition::Table(query) = &called.definition else {
+            return ControlFlow::Break(format!("{name} is a macro of a value: write SELECT {name}(…)"));
+        };
+        let values = match called.values(&name, &arguments.args) {
+            Ok(values) => values,
+            Err(message) => return ControlFlow::Break(message),
+        };
+        let mut subquery = query.clone();
+        let _ = subquery.visit(&mut Parameters { values: &values });
+        self.has_found = true;
+        *factor = TableFactor::Derived { lateral: false, subquery, alias: alias.take(), sample: None };
+        ControlFlow::Continue(())
+    }
+}
+
+/// Replaces parameters by values.
+struct Parameters<'v> {
+    values: &'v HashMap<String, Expr>,
+}
+
+impl VisitorMut for Parameters<'_> {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Identifier(name) = expr
+            && let Some(value) = self.values.get(&normal(name))
+        {
+            *expr = value.clone();
+        }
+        ControlFlow::Continue(())
+    }
+}
