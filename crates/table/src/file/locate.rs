@@ -141,19 +141,10 @@ pub(crate) fn block_ranges(file: &DataFile, blocks: impl Iterator<Item = usize>)
 }
 
 /// The number of the first row whose key is not less than `key`, in a file that is in the order of its keys.
-pub(crate) fn lower_bound(file: &DataFile, fences: &BlockIndex, key: &[u8]) -> Result<u64> {
+pub(crate) fn lower_bound(cache: &BlockCache, file: &DataFile, fences: &BlockIndex, key: &[u8]) -> Result<u64> {
     let Some(block) = fences.find_block(key) else { return Ok(0) };
-    let rows = file.block_rows(block);
-    let codec = file.schema().key();
-    let scan = file.scan(codec.columns())?.rows(rows.clone());
-    for batch in file.numbered(scan, codec.columns())? {
-        let (columns, numbers) = batch?;
-        let encoded = codec.encode(&columns)?;
-        if let Some(at) = encoded.iter().position(|row| row.data() >= key) {
-            return Ok(numbers[at]);
-        }
-    }
-    Ok(rows.end)
+    let keys = file.keys_of_block(cache, block)?;
+    Ok(file.block_rows(block).start + keys.partition_point(|other| other < key) as u64)
 }
 
 /// The encoded keys of these rows, which are in ascending order, one for each.

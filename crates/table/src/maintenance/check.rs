@@ -224,7 +224,7 @@ fn count_rows(engine: &Engine, view: &mut Arc<Commit>, dead: &[Arc<DeleteMask>])
     let file_count = dead.len();
     for (entry, dead) in manifest.files().iter().zip(dead) {
         let file = engine.cold(view, entry)?;
-        sources.push(RowSource::by_key(&file, dead, &KeyRange::default(), u64::MAX, &[], None, file_count)?);
+        sources.push(RowSource::all_by_key(&file, dead, &[], file_count)?);
     }
     sources.push(RowSource::hot(HotCursor::new(KeyRange::default(), HotColumns::all(&schema)?), u64::MAX));
     let mut merge = RowMerge::by_key(Arc::clone(&schema), Vec::new(), sources);

@@ -12,7 +12,6 @@ use crate::error::{Error, Result};
 use crate::file::keys_of_rows;
 use crate::read::scan::{RowMerge, RowSource};
 use crate::records::{FileEntry, Manifest, TableOptions};
-use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, RowOrder, TableSchema, batch, is_same_order};
 use crate::view::{Commit, Engine, View, dead_rows, read_mask};
 use crate::write::{NewFile, NewFiles, OpenWrite, OrderedFiles, SortedFiles};
@@ -289,7 +288,7 @@ fn merge(
     for (entry, dead) in chosen.iter().zip(dead) {
         let file = engine.cold(pinned, entry)?;
         sources.push(match &order {
-            None => RowSource::by_key(&file, dead, &KeyRange::default(), u64::MAX, &columns, None, chosen.len())?,
+            None => RowSource::all_by_key(&file, dead, &columns, chosen.len())?,
             Some(order) => RowSource::clustered(&file, dead, &columns, order)?,
         });
     }

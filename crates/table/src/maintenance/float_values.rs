@@ -123,7 +123,7 @@ fn all_rows(engine: &Arc<Engine>, pinned: &mut Arc<Commit>, columns: Vec<usize>)
     let count = dead.len();
     for (entry, dead) in manifest.files().iter().zip(&dead) {
         let file = engine.cold(pinned, entry)?;
-        sources.push(RowSource::by_key(&file, dead, &KeyRange::default(), u64::MAX, &columns, None, count)?);
+        sources.push(RowSource::all_by_key(&file, dead, &columns, count)?);
     }
     sources.push(RowSource::hot(HotCursor::new(KeyRange::default(), HotColumns::new(&schema, &columns)?), u64::MAX));
     Ok(RowMerge::by_key(schema, columns, sources))

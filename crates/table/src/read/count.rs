@@ -7,7 +7,7 @@ use lath_parquet::DeleteMask;
 use lath_store::Tree;
 
 use crate::error::{Error, Result};
-use crate::file::{DataFile, block_ranges, lower_bound};
+use crate::file::{BlockCache, DataFile, block_ranges, lower_bound};
 use crate::records::{BlockIndex, BlockKeys, KeyBounds, TreeName};
 use crate::row::key::KeyRange;
 use crate::view::{Engine, View, dead_rows};
@@ -50,7 +50,7 @@ pub(crate) fn count_range(engine: &Engine, view: &mut dyn View, range: &KeyRange
     for (entry, dead) in files.iter().zip(dead) {
         let file = engine.cold(view, entry)?;
         count += match file.keys() {
-            BlockKeys::First(fences) => count_rows(&rows_of_range(&file, fences, range)?, &dead),
+            BlockKeys::First(fences) => count_rows(&rows_of_range(&engine.blocks, &file, fences, range)?, &dead),
             BlockKeys::Bounds(bounds) => count_unsorted(&file, bounds, range, &dead)?,
         };
     }
@@ -94,8 +94,13 @@ pub(crate) fn count_keys(tree: &Tree<'_>, range: &KeyRange) -> Result<u64> {
 }
 
 /// The rows of a file in the order of its keys whose keys are in a range.
-pub(crate) fn rows_of_range(file: &DataFile, fences: &BlockIndex, range: &KeyRange) -> Result<Range<u64>> {
-    let low = if range.low.is_empty() { 0 } else { lower_bound(file, fences, &range.low)? };
-    let high = range.high.as_ref().map_or(Ok(file.rows()), |high| lower_bound(file, fences, high))?;
+pub(crate) fn rows_of_range(
+    cache: &BlockCache,
+    file: &DataFile,
+    fences: &BlockIndex,
+    range: &KeyRange,
+) -> Result<Range<u64>> {
+    let low = if range.low.is_empty() { 0 } else { lower_bound(cache, file, fences, &range.low)? };
+    let high = range.high.as_ref().map_or(Ok(file.rows()), |high| lower_bound(cache, file, fences, high))?;
     Ok(low..high.max(low))
 }

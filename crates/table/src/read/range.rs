@@ -10,10 +10,14 @@ use lath_parquet::{BatchFilter, Predicate};
 use super::count::count_range;
 use crate::error::Result;
 use crate::file::{ColdCondition, filter_columns};
-use crate::read::scan::{RowMerge, RowSource, column_places};
+use crate::read::scan::{FileRange, RowMerge, RowSource, column_places};
 use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, batch};
 use crate::view::{Engine, Expiry, HotColumns, HotCursor, View, dead_rows};
+
+/// The maximum average size of a row in a file of which short ranges are read block by block. A block of larger rows has many pages, most of which
+/// a range does not need.
+const MAX_BLOCK_ROW_BYTES: u64 = 8 << 10;
 
 /// Builder of a read of rows in key order: a range of keys, columns and conditions.
 ///
@@ -113,7 +117,14 @@ impl<'v> RangeScan<'v> {
         for (entry, dead) in files.iter().zip(&dead) {
             let file = engine.cold(&mut *view, entry)?;
             let ColdCondition { pushed, .. } = ColdCondition::new(predicate.as_ref(), file.upgrade())?;
-            sources.push(RowSource::by_key(&file, dead, &range, max_rows, &columns, pushed, files.len())?);
+            let part = FileRange {
+                range: &range,
+                max_rows,
+                columns: &columns,
+                file_count: files.len(),
+                has_small_rows: entry.bytes <= entry.rows.saturating_mul(MAX_BLOCK_ROW_BYTES),
+            };
+            sources.push(RowSource::range(&engine, &file, dead, &part, pushed)?);
         }
         sources.push(RowSource::hot(HotCursor::new(range, HotColumns::new(&schema, &columns)?), max_rows));
         let read = Arc::new(schema.arrow().project(&columns)?);

@@ -166,6 +166,15 @@ fn wrong_answers(table: &Table, versions: &[Rows], random: &mut Rng) -> (usize, 
     judge("count".to_owned(), table.count().map(count), &|rows| count(rows.len() as u64));
     let found = table.range(id..id + 3000).and_then(lath_table::RangeScan::count).map(count);
     judge(format!("count from {id}"), found, &|rows| count(rows.range(id..id + 3000).count() as u64));
+    let found = table.range(id..).and_then(|range| range.limit(40).build()).and_then(|batches| {
+        let mut rows = Vec::new();
+        for batch in batches {
+            push_rows(&batch?, &mut rows);
+        }
+        Ok(rows)
+    });
+    let first = |rows: &Rows| rows.range(id..).take(40).map(|(id, row)| (*id, row.clone())).collect();
+    judge(format!("40 rows from {id}"), found, &first);
     let least = wrong.into_iter().min_by_key(Vec::len).unwrap_or_default();
     (errors, least)
 }

@@ -49,6 +49,7 @@ mod replica;
 mod rows;
 mod schema;
 mod sequences;
+mod short_ranges;
 mod soak;
 mod ttl;
 mod types;

@@ -408,6 +408,10 @@ impl History {
         };
         let ranged = rows(&mut reads.range(Some(key(&low)), Some(key(&high))).unwrap().build().unwrap());
         assert!(ranged.iter().map(|(key, row)| (key, row)).eq(model.range(low.clone()..high.clone())), "part {what}");
+        let most = self.random.usize(..200);
+        let first = rows(&mut reads.range(Some(key(&low)), None).unwrap().limit(most as u64).build().unwrap());
+        let expected = model.range(low.clone()..).take(most);
+        assert!(first.iter().map(|(key, row)| (key, row)).eq(expected), "{most} rows from {low:?} {what}");
         let count = reads.range(Some(key(&low)), Some(key(&high))).unwrap().count().unwrap();
         assert_eq!(count, model.range(low.clone()..high.clone()).count() as u64, "count of {low:?}..{high:?} {what}");
         let count = reads.range(None, Some(key(&high))).unwrap().count().unwrap();

@@ -1,5 +1,7 @@
 //! Scans: rows that satisfy a condition, in no particular order.
 
+mod block_rows;
+mod current;
 mod file;
 mod hot;
 mod key_windows;
@@ -22,7 +24,7 @@ use crate::view::{Engine, Expiry, View};
 
 pub use self::plan::{FilesPlan, PlannedColumn, TablePlan};
 pub(crate) use self::row_merge::RowMerge;
-pub(crate) use self::row_source::RowSource;
+pub(crate) use self::row_source::{FileRange, RowSource};
 
 /// Builder of a scan: columns and conditions. Rows come in no particular order.
 ///

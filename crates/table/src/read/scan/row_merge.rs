@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
 
-use super::row_source::{Current, RowSource};
+use super::current::Current;
+use super::row_source::RowSource;
 use crate::error::Result;
 use crate::row::{ByteList, RowOrder, TableSchema, interleave_rows};
 use crate::view::View;

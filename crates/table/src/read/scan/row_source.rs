@@ -3,18 +3,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
-use arrow_row::Rows;
 use lath_parquet::{DeleteMask, Predicate};
 
+use super::block_rows::BlockRows;
+use super::current::{Current, EncodedKeys};
 use super::key_windows::KeyWindows;
 use crate::error::Result;
 use crate::file::{DataFile, NumberedBatches};
 use crate::read::rows_of_range;
 use crate::records::BlockKeys;
 use crate::row::key::KeyRange;
-use crate::row::{BATCH_ROWS, ByteList, KeyCodec, RowOrder};
-use crate::view::{HotCursor, View};
+use crate::row::{BATCH_ROWS, KeyCodec, RowOrder};
+use crate::view::{Engine, HotCursor, View};
 
 /// Rows in the order in which they are merged.
 #[derive(Debug)]
@@ -25,69 +25,77 @@ pub(crate) struct RowSource {
     is_done: bool,
 }
 
+/// A part of a file: the first rows in a range of keys.
+#[derive(Debug)]
+pub(crate) struct FileRange<'r> {
+    pub(crate) range: &'r KeyRange,
+    pub(crate) max_rows: u64,
+    pub(crate) columns: &'r [usize],
+    /// Number of files that are merged.
+    pub(crate) file_count: usize,
+    /// Whether a block of the file is small enough to be read for a few of its rows.
+    pub(crate) has_small_rows: bool,
+}
+
 #[derive(Debug)]
 enum SourceRows {
     /// Batches of a file in its own order: the requested columns, followed by the columns of the order.
     InOrder(Box<NumberedBatches>),
+    /// Few rows of a file in the order of keys, from cached blocks.
+    Blocks(Box<BlockRows>),
     /// The rows of a file in another order.
     Windows(Box<KeyWindows>),
     /// Hot rows, at most this number.
     Hot(HotCursor, u64),
 }
 
-/// A batch of a source, some rows of which were handed out.
-#[derive(Debug)]
-pub(crate) struct Current {
-    pub(crate) keys: EncodedKeys,
-    pub(crate) columns: Vec<ArrayRef>,
-    pub(crate) at: usize,
-    pub(crate) len: usize,
-}
-
-/// The bytes that rows are ordered by.
-#[derive(Debug)]
-pub(crate) enum EncodedKeys {
-    Rows(Rows),
-    List(ByteList),
-}
-
-impl EncodedKeys {
-    pub(crate) fn get(&self, at: usize) -> &[u8] {
-        match self {
-            Self::Rows(rows) => rows.row(at).data(),
-            Self::List(list) => list.get(at),
-        }
-    }
-}
-
-impl Current {
-    pub(crate) fn key(&self) -> &[u8] {
-        self.keys.get(self.at)
-    }
-}
-
 impl RowSource {
-    /// The first `max_rows` rows of a file in a range that are not dead, filtered by a condition on the file's own columns, in key order.
-    /// The file is one of `file_count` files that are merged.
-    pub(crate) fn by_key(
+    /// The rows of a file in a range that are not dead, filtered by a condition on the file's own columns, in key order. Few rows are read from
+    /// cached blocks.
+    pub(crate) fn range(
+        engine: &Arc<Engine>,
         file: &Arc<DataFile>,
         dead: &Arc<DeleteMask>,
-        range: &KeyRange,
-        max_rows: u64,
-        columns: &[usize],
+        part: &FileRange<'_>,
         predicate: Option<Predicate>,
+    ) -> Result<Self> {
+        let BlockKeys::First(fences) = file.keys() else { return Ok(Self::windows(file, dead, part, predicate)) };
+        let rows = first_rows(rows_of_range(&engine.blocks, file, fences, part.range)?, dead, part.max_rows);
+        let are_few = rows.end.saturating_sub(rows.start) <= BlockRows::MAX_ROWS;
+        if are_few && part.has_small_rows && predicate.is_none() {
+            let rows = BlockRows::new(engine, file, dead, rows, part.columns);
+            return Ok(Self::new(SourceRows::Blocks(Box::new(rows))));
+        }
+        Self::in_order(file, dead, rows, part.columns, file.schema().key(), predicate)
+    }
+
+    /// All rows of a file that are not dead, in key order, from the file itself. The file is one of `file_count` files that are merged.
+    pub(crate) fn all_by_key(
+        file: &Arc<DataFile>,
+        dead: &Arc<DeleteMask>,
+        columns: &[usize],
         file_count: usize,
     ) -> Result<Self> {
         match file.keys() {
-            BlockKeys::First(fences) => {
-                let rows = first_rows(rows_of_range(file, fences, range)?, dead, max_rows);
-                Self::in_order(file, dead, rows, columns, file.schema().key(), predicate)
-            }
+            BlockKeys::First(_) => Self::in_order(file, dead, 0..file.rows(), columns, file.schema().key(), None),
             BlockKeys::Bounds(_) => {
-                let windows = KeyWindows::new(file, dead, range, max_rows, columns, predicate, file_count);
-                Ok(Self::new(SourceRows::Windows(Box::new(windows))))
+                let range = &KeyRange::default();
+                let all = FileRange { range, max_rows: u64::MAX, columns, file_count, has_small_rows: false };
+                Ok(Self::windows(file, dead, &all, None))
             }
         }
+    }
+
+    /// The rows of a file in another order.
+    fn windows(
+        file: &Arc<DataFile>,
+        dead: &Arc<DeleteMask>,
+        part: &FileRange<'_>,
+        predicate: Option<Predicate>,
+    ) -> Self {
+        let &FileRange { range, max_rows, columns, file_count, .. } = part;
+        let windows = KeyWindows::new(file, dead, range, max_rows, columns, predicate, file_count);
+        Self::new(SourceRows::Windows(Box::new(windows)))
     }
 
     /// The rows of a file that are not dead, in the file's order.
@@ -146,6 +154,7 @@ impl RowSource {
                     }
                     None => None,
                 },
+                SourceRows::Blocks(rows) => rows.next()?,
                 SourceRows::Windows(windows) => windows.next()?.map(|(keys, columns)| {
                     let len = keys.len();
                     Current { keys: EncodedKeys::List(keys), columns, at: 0, len }

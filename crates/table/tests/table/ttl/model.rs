@@ -359,6 +359,8 @@ impl History {
         assert!(scanned.into_iter().collect::<Rows>() == *model, "scan {what}");
         let ordered = all(&mut snapshot.range::<i64>(..).unwrap().build().unwrap());
         assert!(ordered.iter().map(|(id, row)| (id, row)).eq(model), "range {what}");
+        let first = all(&mut snapshot.range(20..).unwrap().limit(7).build().unwrap());
+        assert!(first.iter().map(|(id, row)| (id, row)).eq(model.range(20..).take(7)), "short range {what}");
         assert_eq!(snapshot.range(20..60).unwrap().count().unwrap(), model.range(20..60).count() as u64, "{what}");
         let n = self.random.i64(..20);
         let expected = model.values().filter(|row| row.n == n).count() as u64;
