@@ -145,17 +145,26 @@ impl Table {
         self.snapshot()?.consume(name)
     }
 
-    /// Moves the position of a consumer: the changes of all commits up to `sequence` are not returned again. A commit before the position changes
-    /// nothing.
+    /// Moves the position of a consumer: the changes of all commits up to `sequence` are not returned again. The position itself may be acknowledged
+    /// again.
     ///
     /// # Errors
-    /// [`Error::Consumer`] if there is no consumer with this name, or no such commit yet; [`Error::Io`].
+    /// [`Error::Consumer`] if there is no consumer with this name, no such commit yet, or if the consumer has acknowledged a later one: a position
+    /// never goes back; [`Error::Io`].
     pub fn acknowledge(&self, name: &str, sequence: u64) -> Result<()> {
         let mut consumer = consumer_files::load(self.folder(), name)?.ok_or_else(|| no_consumer(name))?;
         let is_moved =
             sequence > consumer.position || (sequence == consumer.position && consumer.bootstrap == Bootstrap::Begun);
         if !is_moved {
-            return Ok(());
+            // In the middle of the rows of the table, what was read ends before the position.
+            return match sequence < consumer.position && consumer.bootstrap == Bootstrap::Done {
+                true => Err(Error::consumer(format!(
+                    "consumer {name:?} has acknowledged the changes up to {}, and cannot go back to {sequence}: read the changes since {sequence} without \
+                     a consumer, or drop it and add it again with a bootstrap",
+                    consumer.position
+                ))),
+                false => Ok(()),
+            };
         }
         let newest = self.snapshot()?.version();
         if sequence > newest {

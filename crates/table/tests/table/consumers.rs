@@ -118,8 +118,10 @@ fn a_consumer_goes_on_where_it_has_acknowledged() {
     assert!(future.contains("the last one is"), "{future}");
     let early = table.acknowledge("other", table.snapshot().unwrap().version()).unwrap_err().to_string();
     assert!(early.contains("read them first"), "{early}");
-    // An earlier position changes nothing.
-    table.acknowledge("copy", 1).unwrap();
+    // A position never goes back, and may be acknowledged again.
+    let back = table.acknowledge("copy", 1).unwrap_err().to_string();
+    assert!(back.contains("cannot go back to 1"), "{back}");
+    table.acknowledge("copy", table.snapshot().unwrap().version()).unwrap();
     let copy = |table: &Table| table.consumers().unwrap().into_iter().find(|consumer| consumer.name == "copy").unwrap();
     let sequence = copy(&table).sequence;
     assert_eq!(sequence, table.snapshot().unwrap().version());
