@@ -30,8 +30,17 @@ struct Merge<'m> {
     schema: SchemaRef,
     on: Expr,
     clauses: Vec<MergeIntoClause>,
+    options: MergeOptions,
+}
+
+/// Columns of a MERGE besides new values and old keys.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MergeOptions {
     /// Whether rows to delete have their values, which the statement returns.
-    returns_rows: bool,
+    pub(super) returns_rows: bool,
+    /// Whether each row of the source comes with the row that it would insert, which is checked: as in PostgreSQL, the constraints of a table
+    /// hold for rows of `INSERT … ON CONFLICT DO UPDATE` that conflict, too.
+    pub(super) checks_proposed: bool,
 }
 
 /// Returns the change and its query for a MERGE with the rows of `source`.
@@ -41,18 +50,19 @@ pub(super) fn plan_merge(
     target: Arc<dyn TableSource>,
     merge: MergeIntoOp,
     source: LogicalPlan,
-    returns_rows: bool,
+    options: MergeOptions,
 ) -> Result<(Change, LogicalPlan)> {
     let MergeIntoOp { on, clauses } = merge;
-    let merge = Merge { table, name, schema: table.schema(), on, clauses, returns_rows };
+    let merge = Merge { table, name, schema: table.schema(), on, clauses, options };
     let actions = merge.clauses.iter().map(action).collect::<Result<Vec<_>>>()?;
-    let joined = merge.join(source, target)?;
+    let joined = merge.with_proposed(merge.join(source, target)?)?;
     let columns = joined.schema().columns().into_iter().map(Expr::Column);
     let clause = merge.clause()?.alias(CLAUSE);
-    let met = LogicalPlanBuilder::from(joined)
-        .project(columns.chain([clause]))?
-        .filter(Expr::Column(Column::new_unqualified(CLAUSE)).not_eq(lit(0_i32)))?
-        .build()?;
+    let met = LogicalPlanBuilder::from(joined).project(columns.chain([clause]))?;
+    let met = match options.checks_proposed {
+        true => met.build()?,
+        false => met.filter(Expr::Column(Column::new_unqualified(CLAUSE)).not_eq(lit(0_i32)))?.build()?,
+    };
     let moves_keys = merge.moves_keys(met.schema())?;
     let mut exprs = vec![Expr::Column(Column::new_unqualified(CLAUSE))];
     for (place, field) in merge.schema.fields().iter().enumerate() {
@@ -60,8 +70,20 @@ pub(super) fn plan_merge(
     }
     let key = |(number, &place): (usize, &usize)| merge.column(place).alias(key_name(number));
     exprs.extend(table.key_columns().iter().enumerate().map(key));
+    if options.checks_proposed {
+        exprs.extend((0..merge.schema.fields().len()).map(proposed));
+    }
     let query = LogicalPlanBuilder::from(met).project(exprs)?.build()?;
-    Ok((Change::Merge { actions, moves_keys }, query))
+    Ok((Change::Merge { actions, moves_keys, checks_proposed: options.checks_proposed }, query))
+}
+
+/// A column of the row that is to be inserted.
+fn proposed(place: usize) -> Expr {
+    Expr::Column(Column::new_unqualified(proposed_name(place)))
+}
+
+fn proposed_name(place: usize) -> String {
+    format!("__lath_proposed_{place}")
 }
 
 fn action(clause: &MergeIntoClause) -> Result<MergeAction> {
@@ -97,6 +119,30 @@ impl Merge<'_> {
         let source = LogicalPlanBuilder::from(source).project(columns.chain([lit(true).alias(IN_SOURCE)]))?;
         let target = LogicalPlanBuilder::scan(self.name.clone(), target, None)?.build()?;
         source.join_on(target, join_type, [self.on.clone()])?.build()
+    }
+
+    /// Adds the columns of the rows that are to be inserted, if they are checked. Each default is evaluated once.
+    fn with_proposed(&self, joined: LogicalPlan) -> Result<LogicalPlan> {
+        let insert = self.clauses.iter().find(|clause| matches!(clause.action, MergeIntoAction::Insert { .. }));
+        let Some(MergeIntoClause { action: MergeIntoAction::Insert { columns, values }, .. }) =
+            insert.filter(|_| self.options.checks_proposed)
+        else {
+            return Ok(joined);
+        };
+        let mut exprs: Vec<Expr> = joined.schema().columns().into_iter().map(Expr::Column).collect();
+        for (place, field) in self.schema.fields().iter().enumerate() {
+            let value = self.inserted(place, columns, values).cast_to(field.data_type(), joined.schema())?;
+            exprs.push(value.alias(proposed_name(place)));
+        }
+        LogicalPlanBuilder::from(joined).project(exprs)?.build()
+    }
+
+    /// The value that an INSERT gives to a column of the table.
+    fn inserted(&self, place: usize, columns: &[String], values: &[Expr]) -> Expr {
+        let name = self.schema.field(place).name();
+        let at = if columns.is_empty() { Some(place) } else { columns.iter().position(|column| column == name) };
+        let default = || self.table.get_column_default(name).cloned();
+        at.and_then(|at| values.get(at).cloned()).or_else(default).unwrap_or_else(|| lit(ScalarValue::Null))
     }
 
     /// A column of the table.
@@ -137,14 +183,9 @@ impl Merge<'_> {
         for (number, clause) in (1_i32..).zip(&self.clauses) {
             let value = match &clause.action {
                 MergeIntoAction::Update(assignments) => assigned(assignments, field.name()),
-                MergeIntoAction::Insert { columns, values } if columns.is_empty() => values.get(place).cloned(),
-                MergeIntoAction::Insert { columns, values } => {
-                    let at = columns.iter().position(|column| column == field.name());
-                    let default = || self.table.get_column_default(field.name()).cloned();
-                    let value = at.and_then(|at| values.get(at).cloned()).or_else(default);
-                    Some(value.unwrap_or_else(|| lit(ScalarValue::Null)))
-                }
-                MergeIntoAction::Delete if self.returns_rows => None,
+                MergeIntoAction::Insert { .. } if self.options.checks_proposed => Some(proposed(place)),
+                MergeIntoAction::Insert { columns, values } => Some(self.inserted(place, columns, values)),
+                MergeIntoAction::Delete if self.options.returns_rows => None,
                 MergeIntoAction::Delete => continue,
             };
             let value = value.unwrap_or_else(|| self.column(place)).cast_to(field.data_type(), schema)?;

@@ -52,9 +52,9 @@ pub(crate) enum Change {
     DeleteWhere(Predicate),
     /// Replaces rows. The columns are the table's, followed by the old key if a key may change.
     Update { moves_keys: bool },
-    /// The first column is the number of the MERGE clause that applies to a row, from 1; then come the columns of the table and the old
-    /// key.
-    Merge { actions: Vec<MergeAction>, moves_keys: bool },
+    /// The first column is the number of the MERGE clause that applies to a row, from 1, or 0; then come the columns of the table and the old
+    /// key. With `checks_proposed`, the row that was to be inserted follows, and is checked even if it conflicts.
+    Merge { actions: Vec<MergeAction>, moves_keys: bool, checks_proposed: bool },
 }
 
 /// The action of a MERGE clause.

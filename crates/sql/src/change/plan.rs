@@ -13,7 +13,7 @@ use datafusion::logical_expr::{
 use lath_table::Predicate;
 
 use super::answer::plan_answer;
-use super::merge::plan_merge;
+use super::merge::{MergeOptions, plan_merge};
 use super::returning::ReturnedColumns;
 use super::target::ChangeTarget;
 use super::{Change, OnConflict, key_name};
@@ -137,7 +137,7 @@ fn plan_statement(
     let input = with_nullable_values(Arc::unwrap_or_clone(input))?;
     let (change, query) = match op {
         WriteOp::Insert(InsertOp::Append) => match on_conflict {
-            OnConflict::Refuse => (Change::Insert, input),
+            OnConflict::Refuse | OnConflict::Update => (Change::Insert, input),
             OnConflict::Ignore(conflicts) => (Change::InsertNew(conflicts.clone()), input),
         },
         WriteOp::Insert(InsertOp::Replace) => (Change::Replace, input),
@@ -149,7 +149,11 @@ fn plan_statement(
         WriteOp::Delete => plan_delete(state, &table, input, returned.is_some())?,
         WriteOp::Truncate => (Change::DeleteWhere(Predicate::TRUE), nothing()?),
         WriteOp::Update => plan_update(&table, input)?,
-        WriteOp::MergeInto(merge) => plan_merge(&table, &table_name, target, *merge, input, returned.is_some())?,
+        WriteOp::MergeInto(merge) => {
+            let options =
+                MergeOptions { returns_rows: returned.is_some(), checks_proposed: *on_conflict == OnConflict::Update };
+            plan_merge(&table, &table_name, target, *merge, input, options)?
+        }
         other => return not_impl_err!("{} of a table with a primary key", other.name()),
     };
     let query = match change {
@@ -157,7 +161,15 @@ fn plan_statement(
             generated_values(state, &table.schema(), table.computed(), query, 0)?
         }
         // The first column is the number of the clause.
-        Change::Merge { .. } => generated_values(state, &table.schema(), table.computed(), query, 1)?,
+        Change::Merge { checks_proposed, .. } => {
+            let schema = table.schema();
+            let query = generated_values(state, &schema, table.computed(), query, 1)?;
+            let proposed = 1 + schema.fields().len() + table.key_columns().len();
+            match checks_proposed {
+                true => generated_values(state, &schema, table.computed(), query, proposed)?,
+                false => query,
+            }
+        }
         Change::Delete | Change::DeleteWhere(_) => query,
     };
     change_plan(table, table_name, change, query, returned)

@@ -126,7 +126,7 @@ impl<'t> Writer<'t> {
         table.check_columns(&snapshot)?;
         let is_unique = snapshot.indexes().iter().any(|index| index.is_unique);
         let staging = match &change {
-            Change::Merge { actions, moves_keys } => Staging {
+            Change::Merge { actions, moves_keys, .. } => Staging {
                 inserts: *moves_keys || is_unique || actions.contains(&MergeAction::Delete),
                 updates: is_unique,
             },
@@ -237,7 +237,13 @@ impl<'t> Writer<'t> {
                 let old = if moves_keys { Some(self.keys(batch, self.columns.fields().len())?) } else { None };
                 self.update(self.rows(batch, 0)?, old)?;
             }
-            Change::Merge { actions, moves_keys } => self.merge(batch, &actions, moves_keys)?,
+            Change::Merge { actions, moves_keys, checks_proposed } => {
+                if checks_proposed {
+                    self.check_conflicting(batch, &actions)?;
+                }
+                self.count += self.merge(batch, &actions, moves_keys)?;
+                return Ok(());
+            }
         }
         self.count += row_count;
         Ok(())
@@ -351,18 +357,21 @@ impl<'t> Writer<'t> {
         returned.push(columns_at(&stored, hidden, &self.returned_schema)?)
     }
 
-    /// Applies rows by the number of their clause.
-    fn merge(&mut self, batch: &RecordBatch, actions: &[MergeAction], moves_keys: bool) -> Result<()> {
-        let Some(clauses) = batch.column(0).as_primitive_opt::<Int32Type>() else {
-            return internal_err!("the clauses of a merge are not numbers");
-        };
-        let of_action = |action: MergeAction| {
-            let is_of = |clause: &i32| usize::try_from(*clause - 1).is_ok_and(|at| actions.get(at) == Some(&action));
-            let chosen: BooleanArray = clauses.values().iter().map(|clause| Some(is_of(clause))).collect();
-            filter_record_batch(batch, &chosen)
+    /// Checks the rows that were to be inserted and are not, because they conflict.
+    fn check_conflicting(&mut self, batch: &RecordBatch, actions: &[MergeAction]) -> Result<()> {
+        let is_inserted = rows_of_action(batch, actions, MergeAction::Insert)?;
+        let conflicting = filter_record_batch(batch, &BooleanArray::new(!is_inserted.values(), None))?;
+        let proposed = 1 + self.columns.fields().len() + self.keys.fields().len();
+        self.check_proposed(&self.rows(&conflicting, proposed)?)
+    }
+
+    /// Applies rows by the number of their clause. Returns how many have one.
+    fn merge(&mut self, batch: &RecordBatch, actions: &[MergeAction], moves_keys: bool) -> Result<u64> {
+        let rows_of = |action| -> Result<RecordBatch> {
+            Ok(filter_record_batch(batch, &rows_of_action(batch, actions, action)?)?)
         };
         let behind = 1 + self.columns.fields().len();
-        let deleted = of_action(MergeAction::Delete)?;
+        let deleted = rows_of(MergeAction::Delete)?;
         if deleted.num_rows() > 0 {
             let keys = self.keys(&deleted, behind)?;
             self.touched.add_once(&keys, &self.memory)?;
@@ -371,13 +380,13 @@ impl<'t> Writer<'t> {
                 self.return_rows(&self.rows(&deleted, 1)?)?;
             }
         }
-        let updated = of_action(MergeAction::Update)?;
+        let updated = rows_of(MergeAction::Update)?;
         if updated.num_rows() > 0 {
             let keys = self.keys(&updated, behind)?;
             self.touched.add_once(&keys, &self.memory)?;
             self.update(self.rows(&updated, 1)?, moves_keys.then_some(keys))?;
         }
-        let inserted = of_action(MergeAction::Insert)?;
+        let inserted = rows_of(MergeAction::Insert)?;
         if inserted.num_rows() > 0 {
             let rows = self.rows(&inserted, 1)?;
             let rows = self.numbered(rows)?;
@@ -387,7 +396,7 @@ impl<'t> Writer<'t> {
                 false => self.changes.get()?.insert(&rows).map_err(table_error)?,
             }
         }
-        Ok(())
+        Ok((deleted.num_rows() + updated.num_rows() + inserted.num_rows()) as u64)
     }
 
     /// Rows to insert, with their numbers if the table has no primary key.
@@ -407,6 +416,15 @@ impl<'t> Writer<'t> {
     fn keys(&self, batch: &RecordBatch, from: usize) -> Result<RecordBatch> {
         columns_at(batch, from, &self.keys)
     }
+}
+
+/// Whether the clause that applies to a row has this action.
+fn rows_of_action(batch: &RecordBatch, actions: &[MergeAction], action: MergeAction) -> Result<BooleanArray> {
+    let Some(clauses) = batch.column(0).as_primitive_opt::<Int32Type>() else {
+        return internal_err!("the clauses of a merge are not numbers");
+    };
+    let has_action = |clause: &i32| usize::try_from(*clause - 1).is_ok_and(|at| actions.get(at) == Some(&action));
+    Ok(clauses.values().iter().map(|clause| Some(has_action(clause))).collect())
 }
 
 fn columns_at(batch: &RecordBatch, from: usize, schema: &SchemaRef) -> Result<RecordBatch> {

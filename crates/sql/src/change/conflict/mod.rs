@@ -32,6 +32,8 @@ pub(crate) enum OnConflict {
     Ignore(Conflicts),
 }
 
+    /// Rows of the table are updated instead. The statement was rewritten to a MERGE.
+    Update,
 /// The conflicts for which rows are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Conflicts {
@@ -79,7 +81,7 @@ pub(crate) fn adapt_conflict(
             };
             let columns = columns.unwrap_or_else(|| key_names(&table));
             **inner = merge_statement(insert, update, &table, &columns)?;
-            Ok(OnConflict::Refuse)
+            Ok(OnConflict::Update)
         }
     }
 }
