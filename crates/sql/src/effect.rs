@@ -72,9 +72,7 @@ fn changes(statement: &SqlStatement, is_stored: &impl Fn(&str) -> Result<bool>) 
         | SqlStatement::CreateSequence { .. }
         | SqlStatement::Drop { .. }
         | SqlStatement::Truncate(_) => Ok(true),
-        SqlStatement::Explain { statement, .. } | SqlStatement::Prepare { statement, .. } => {
-            changes(statement, is_stored)
-        }
+        SqlStatement::Explain { statement, .. } => changes(statement, is_stored),
         _ => Ok(false),
     }
 }

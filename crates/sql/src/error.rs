@@ -80,6 +80,37 @@ pub(crate) fn table_error(error: lath_table::Error) -> DataFusionError {
     }
 }
 
+/// The plan of a statement does not fit its tables any more.
+#[derive(Debug)]
+struct OutdatedPlan(String);
+
+impl fmt::Display for OutdatedPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for OutdatedPlan {}
+
+/// The error for a plan that does not fit its tables any more.
+pub(crate) fn outdated(what: String) -> DataFusionError {
+    DataFusionError::External(Box::new(OutdatedPlan(what)))
+}
+
+/// Whether a statement has to be planned again.
+pub(crate) fn is_outdated(error: &DataFusionError) -> bool {
+    matches!(error.find_root(), DataFusionError::External(inner) if inner.is::<OutdatedPlan>())
+}
+
+/// The error without its place in the text of the statement.
+pub(crate) fn without_place(error: DataFusionError) -> DataFusionError {
+    match error {
+        DataFusionError::Diagnostic(_, inner) => without_place(*inner),
+        DataFusionError::Context(what, inner) => DataFusionError::Context(what, Box::new(without_place(*inner))),
+        other => other,
+    }
+}
+
 /// Wraps an error of a catalog in one of DataFusion.
 pub(crate) fn catalog_error(error: lath_catalog::Error) -> DataFusionError {
     use lath_catalog::Error as Catalog;
@@ -126,6 +157,7 @@ impl From<DataFusionError> for Error {
                     Ok(error) => Self::Table(error),
                     Err(other) => match other.downcast::<lath_catalog::Error>() {
                         Ok(error) => Self::Catalog(error),
+                        Err(other) if other.is::<OutdatedPlan>() => Self::Statement(other.to_string()),
                         Err(other) => Self::Internal(other.to_string()),
                     },
                 },

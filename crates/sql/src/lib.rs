@@ -36,6 +36,7 @@ mod local_path;
 mod macros;
 mod memory;
 mod names;
+mod prepared;
 mod progress;
 mod refusal;
 #[cfg(feature = "remote")]

@@ -7,6 +7,7 @@ use datafusion::catalog::CatalogProviderList;
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::config::{CatalogOptions, ConfigNonZeroUsize};
 use datafusion::common::format::ExplainStatementOptions;
+use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::{Result, TableReference, internal_datafusion_err, plan_err};
 use datafusion::dataframe::DataFrame;
 use datafusion::datasource::provider_as_source;
@@ -39,7 +40,7 @@ use crate::change::{
 use crate::computed::{SequenceValues, sequence_functions, set_value_function};
 use crate::definition::{Definitions, take_temporary};
 use crate::effect::changes_database;
-use crate::error::{blocking, table_error};
+use crate::error::{blocking, is_outdated, table_error, without_place};
 use crate::files::{
     Catalogs, ExternalTables, LakeTables, LathTable, Locations, ReadLake, ReadParquet, ReadText, ShownTables,
     TextTables, copied_text,
@@ -51,6 +52,7 @@ use crate::json::{JsonOperators, json_functions};
 use crate::keyed::{AttachedTables, DatabaseFolder, SessionDatabase, SessionTables, TableFunctions, plan_described};
 use crate::macros::Macros;
 use crate::memory::{BudgetPool, MergeJoins, PlainSorts, SpillFiles, batch_rows};
+use crate::prepared::{PreparedStatement, PreparedStatements, Request, executed_values};
 use crate::refusal::refuse_meaningless;
 use crate::reshape::reshape;
 use crate::rewrite::{
@@ -66,6 +68,9 @@ use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushd
 use crate::select_columns::expand_columns;
 use crate::transaction::run_transaction_statement;
 use crate::write::{CopyTarget, FileFormat, WriteSettings, file_schema, is_true, option_text};
+
+/// Maximum number of times that a statement is planned if other processes alter its tables meanwhile.
+const MAX_PLANS: usize = 5;
 
 /// Maximum number of join keys that become an IN list for the scan of the other side. The scan probes Bloom filters for each of them.
 const MAX_JOIN_KEYS: usize = 10_000;
@@ -111,7 +116,15 @@ pub struct Session {
     settings: WriteSettings,
     tables: Arc<SessionTables>,
     catalogs: Arc<Catalogs>,
+    prepared: Arc<PreparedStatements>,
     macros: Arc<Macros>,
+}
+
+/// The parameters of a statement that is planned.
+enum Parameters<'p> {
+    /// It is planned to find mistakes.
+    Unknown(&'p PreparedStatement),
+    Values(&'p PreparedStatement, Vec<ScalarAndMetadata>),
 }
 
 /// Builds a [`Session`].
@@ -278,7 +291,7 @@ impl Session {
         let context = SessionContext::new_with_state(state);
         let state = context.state_weak_ref();
         tables.set_planner(move || state.upgrade().map(|state| state.read().clone()));
-        Ok(Self { context, settings, tables, catalogs, macros: Arc::default() })
+        Ok(Self { context, settings, tables, catalogs, prepared: Arc::default(), macros: Arc::default() })
     }
 
     /// The number of partitions of a query that run in parallel.
@@ -322,68 +335,131 @@ impl Session {
     /// If the text cannot be parsed, is not a single statement, or names something that does not exist.
     pub async fn sql(&self, text: &str) -> Result<DataFrame> {
         let mut statements = parse(text)?;
-        match (statements.pop_front(), statements.is_empty()) {
-            (Some(mut statement), true) => {
-                let current = self.tables.transaction();
-                // The database stays open for writing as long as this lives, or the plan that is returned.
-                let _writing = self.for_writing(&statement).await?;
-                if run_transaction_statement(&statement, self.tables.database()?, current).await? {
-                    return empty_answer(self.context.state());
-                }
-                if self.macros.run_or_expand(&mut statement)? {
-                    return empty_answer(self.context.state());
-                }
-                self.catalogs.join_levels(&mut statement)?;
-                reshape(&self.context.state(), &mut statement).await?;
-                expand_columns(&self.context.state(), &mut statement).await?;
-                name_columns(&self.context.state(), &mut statement).await?;
-                let returning = take_returning(&mut statement)?;
-                adapt_assignments(&mut statement)?;
-                adapt_computed(&mut statement, &self.tables)?;
-                let on_conflict = adapt_conflict(&self.context.state(), &mut statement, &self.tables)?;
-                adapt_row_target(&mut statement, &self.tables)?;
-                let is_temporary = take_temporary(&mut statement);
-                let state = self.context.state();
-                merge_join_columns(&state, &mut statement).await?;
-                refuse_meaningless(&statement, &state)?;
-                self.tables.check_views(&state, &statement).await?;
-                let definitions = Definitions {
-                    tables: &self.tables,
-                    state: &state,
-                    catalogs: &self.catalogs,
-                    runtime: &self.settings.runtime,
-                    uncommitted: &self.settings.uncommitted,
-                    text,
-                    is_temporary,
-                };
-                if definitions.run_statement(&statement).await? {
-                    return empty_answer(state);
-                }
-                let plan = with_output_names(self.plan(statement).await?)?;
-                let Some(plan) = definitions.run_plan(plan).await? else { return empty_answer(state) };
-                let (mut state, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
-                if let Some(open) = current.open() {
-                    state.execution_props_mut().query_execution_start_time = Some(open.begun().into());
-                }
-                let returned = match returning {
-                    Some(returning) => Some(returning.plan(&state).await?),
-                    None => None,
-                };
-                let plan = plan_change(&state, plan, &on_conflict, returned.as_ref(), current)?;
-                Ok(DataFrame::new(state, plan))
+        let statement = match (statements.pop_front(), statements.is_empty()) {
+            (Some(statement), true) => statement,
+            (None, _) => return plan_err!("there is no statement"),
+            (Some(_), false) => return plan_err!("there is more than one statement"),
+        };
+        for _ in 1..MAX_PLANS {
+            match Box::pin(self.run_statement(statement.clone(), text)).await {
+                // Another process has altered a table. The view of a transaction stays as it is.
+                Err(error) if is_outdated(&error) && !self.is_in_transaction() => {}
+                planned => return planned,
             }
-            (None, _) => plan_err!("there is no statement"),
-            (Some(_), false) => plan_err!("there is more than one statement"),
         }
+        Box::pin(self.run_statement(statement, text)).await
+    }
+
+    /// Runs a statement, or plans it if it is executed later.
+    async fn run_statement(&self, statement: Statement, text: &str) -> Result<DataFrame> {
+        match self.prepared.request(statement)? {
+            Request::Plain(statement) => self.run_plain(statement, text, None).await,
+            Request::Prepare(prepared) => {
+                self.refresh().await?;
+                self.run_plain(prepared.statement(), text, Some(Parameters::Unknown(&prepared))).await?;
+                self.prepared.add(prepared)?;
+                empty_answer(self.context.state())
+            }
+            Request::Execute(prepared, execute) => {
+                let state = self.context.state();
+                refuse_meaningless(&execute, &state)?;
+                let values = executed_values(&state, execute).await?;
+                let planned = self.run_plain(prepared.statement(), text, Some(Parameters::Values(&prepared, values)));
+                // Places in its text are none of this statement.
+                planned.await.map_err(without_place)
+            }
+            Request::Done => empty_answer(self.context.state()),
+        }
+    }
+
+    async fn run_plain(
+        &self,
+        mut statement: Statement,
+        text: &str,
+        parameters: Option<Parameters<'_>>,
+    ) -> Result<DataFrame> {
+        let current = self.tables.transaction();
+        let is_executed = !matches!(parameters, Some(Parameters::Unknown(_)));
+        // The database stays open for writing as long as this lives, or the plan that is returned.
+        let _writing = if is_executed { self.for_writing(&statement).await? } else { None };
+        if run_transaction_statement(&statement, self.tables.database()?, current).await? {
+            return empty_answer(self.context.state());
+        }
+        if self.macros.run_or_expand(&mut statement)? {
+            return empty_answer(self.context.state());
+        }
+        self.catalogs.join_levels(&mut statement)?;
+        reshape(&self.context.state(), &mut statement).await?;
+        expand_columns(&self.context.state(), &mut statement).await?;
+        name_columns(&self.context.state(), &mut statement).await?;
+        let returning = take_returning(&mut statement)?;
+        adapt_assignments(&mut statement)?;
+        adapt_computed(&mut statement, &self.tables)?;
+        let on_conflict = adapt_conflict(&self.context.state(), &mut statement, &self.tables)?;
+        adapt_row_target(&mut statement, &self.tables)?;
+        let is_temporary = take_temporary(&mut statement);
+        let state = self.context.state();
+        merge_join_columns(&state, &mut statement).await?;
+        refuse_meaningless(&statement, &state)?;
+        self.tables.check_views(&state, &statement).await?;
+        let definitions = Definitions {
+            tables: &self.tables,
+            state: &state,
+            catalogs: &self.catalogs,
+            runtime: &self.settings.runtime,
+            uncommitted: &self.settings.uncommitted,
+            text,
+            is_temporary,
+        };
+        if is_executed && definitions.run_statement(&statement).await? {
+            return empty_answer(state);
+        }
+        let plan = match parameters {
+            None => self.plan(statement).await?,
+            Some(parameters) => self.plan_with_parameters(statement, parameters).await?,
+        };
+        let plan = with_output_names(plan)?;
+        let Some(plan) = definitions.run_plan(plan).await? else { return empty_answer(state) };
+        let (mut state, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
+        if let Some(open) = current.open() {
+            state.execution_props_mut().query_execution_start_time = Some(open.begun().into());
+        }
+        let returned = match returning {
+            Some(returning) => Some(returning.plan(&state).await?),
+            None => None,
+        };
+        let plan = plan_change(&state, plan, &on_conflict, returned.as_ref(), current)?;
+        Ok(DataFrame::new(state, plan))
+    }
+
+    /// Plans a prepared statement.
+    async fn plan_with_parameters(&self, statement: Statement, parameters: Parameters<'_>) -> Result<LogicalPlan> {
+        let (Parameters::Unknown(prepared) | Parameters::Values(prepared, _)) = &parameters;
+        let plan = match self.plan_own(&statement).await? {
+            Some(plan) => plan,
+            None => self.context.state().statement_to_plan(prepared.declared(statement)).await?,
+        };
+        let (plan, fields) = prepared.planned(plan)?;
+        match parameters {
+            Parameters::Unknown(_) => Ok(plan),
+            Parameters::Values(prepared, values) => prepared.with_values(plan, &fields, values),
+        }
+    }
+
+    /// Opens the session's database again if it lacks what others have committed.
+    async fn refresh(&self) -> Result<()> {
+        let Some(database) = self.tables.shared_database() else { return Ok(()) };
+        if self.tables.transaction().open().is_none() {
+            let database = Arc::clone(database);
+            blocking(move || database.refresh()).await?;
+        }
+        Ok(())
     }
 
     /// Opens the session's database for writing if a statement changes it.
     async fn for_writing(&self, statement: &Statement) -> Result<Option<Database>> {
         let Some(database) = self.tables.shared_database() else { return Ok(None) };
-        if self.tables.transaction().open().is_none() {
-            let database = Arc::clone(database);
-            blocking(move || database.refresh()).await?;
-        }
+        self.refresh().await?;
         let is_stored = |name: &str| Ok(self.tables.is_in_database(name)? || self.tables.view_text(name)?.is_some());
         if database.is_read_only() || !changes_database(statement, is_stored)? {
             return Ok(None);

@@ -111,7 +111,7 @@ impl<'t> Writer<'t> {
                 let transaction = match table.table().begin() {
                     Err(lath_table::Error::NoTable { .. }) => {
                         return plan_err!(
-                            "table {:?} was dropped or replaced since the statement was planned; run it again, and if it was prepared, PREPARE it again before",
+                            "table {:?} was dropped or replaced since the statement was planned; run it again",
                             table.name()
                         );
                     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
-use datafusion::common::{Constraint, Constraints, DFSchema, Result, Statistics, plan_datafusion_err, plan_err};
+use datafusion::common::{Constraint, Constraints, DFSchema, Result, Statistics, plan_datafusion_err};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
@@ -25,7 +25,7 @@ use super::generated::{GeneratedColumn, with_generated_columns};
 use super::lookup::lookup;
 use super::source::{KeyedSource, Reading};
 use crate::computed::{Computation, ComputedColumn, computed_columns, uses_column};
-use crate::error::{table_error, table_work};
+use crate::error::{outdated, table_error, table_work};
 use crate::scan::{
     Pushdown, changes_refused_by, insert_by, physical, scan_by, selectivity, support, with_condition_columns, with_rest,
 };
@@ -329,10 +329,10 @@ impl KeyedTable {
         if self.contents != Contents::Rows || schema == self.schema {
             return Ok(());
         }
-        plan_err!(
-            "the columns of table {:?} have changed since the statement was planned; run it again, and if it was prepared, PREPARE it again before",
+        Err(outdated(format!(
+            "the columns of table {:?} have changed since the statement was planned; run it again",
             self.name
-        )
+        )))
     }
 
     /// The newest commit, or what an open transaction reads.

@@ -16,6 +16,7 @@ mod logic;
 mod memory;
 mod overflow;
 mod partitions;
+mod prepared;
 mod properties;
 mod queries;
 mod table;

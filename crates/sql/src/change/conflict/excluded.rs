@@ -106,7 +106,7 @@ fn with_columns(source: Box<Query>, given: &[String], columns: &[(String, String
 }
 
 /// An expression as one of a type, if the type has a name that can be written.
-fn typed(value: &str, data_type: &DataType) -> String {
+pub(super) fn typed(value: &str, data_type: &DataType) -> String {
     let name = data_type.to_string();
     match DataType::from_str(&name) {
         Ok(parsed) if parsed == *data_type => format!("arrow_cast({value}, '{}')", name.replace('\'', "''")),

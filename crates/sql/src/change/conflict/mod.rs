@@ -1,6 +1,7 @@
 //! Rewrites `INSERT … ON CONFLICT` to a MERGE or to an insertion that ignores rows.
 
 mod excluded;
+mod parameters;
 
 use std::ops::ControlFlow;
 
@@ -17,6 +18,7 @@ use datafusion::sql::sqlparser::ast::{
 use lath_table::IndexInfo;
 
 use self::excluded::Defaults;
+use self::parameters::cast_parameters;
 use super::computed_values::adapt_computed_assignments;
 use crate::dialect::{EXPRESSION_PREFIX, normal};
 use crate::grammar::parse;
@@ -30,10 +32,10 @@ pub(crate) enum OnConflict {
     Refuse,
     /// The rows are ignored.
     Ignore(Conflicts),
-}
-
     /// Rows of the table are updated instead. The statement was rewritten to a MERGE.
     Update,
+}
+
 /// The conflicts for which rows are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Conflicts {
@@ -150,7 +152,7 @@ fn quoted(name: &str) -> String {
 
 /// Builds the MERGE that updates rows with the same values in the columns `unique`, and inserts the others.
 fn merge_statement(insert: &Insert, update: DoUpdate, table: &KeyedTable, unique: &[String]) -> Result<SqlStatement> {
-    let Some(source) = insert.source.clone() else { return plan_err!("there are no rows to insert") };
+    let Some(mut source) = insert.source.clone() else { return plan_err!("there are no rows to insert") };
     let plain = Insert { source: None, on: None, columns: Vec::new(), ..insert.clone() };
     if !is_plain(&plain) {
         return plan_err!(
@@ -158,6 +160,15 @@ fn merge_statement(insert: &Insert, update: DoUpdate, table: &KeyedTable, unique
         );
     }
     let schema = table.schema();
+    let given: Vec<String> = match insert.columns.as_slice() {
+        [] => schema.fields().iter().map(|field| field.name().clone()).collect(),
+        columns => columns
+            .iter()
+            .map(|name| name.0.last().and_then(|part| part.as_ident()).map(normal))
+            .collect::<Option<_>>()
+            .unwrap_or_default(),
+    };
+    cast_parameters(&mut source, &given, &schema)?;
     let defaults = Defaults::new(insert, &update, unique, table);
     let mut columns: Vec<String> = match insert.columns.as_slice() {
         [] => schema.fields().iter().map(|field| quoted(field.name())).collect(),
