@@ -34,8 +34,8 @@ use lath_writer::{UncommittedFiles, WriteOptions};
 use tokio::sync::oneshot;
 
 use crate::change::{
-    ChangePlanner, adapt_assignments, adapt_computed, adapt_conflict, adapt_row_target, name_columns, plan_change,
-    plan_chosen_rows, plan_copy_from, plan_insertion, take_returning,
+    ChangePlanner, adapt_assignments, adapt_computed, adapt_conflict, adapt_row_target, adapt_uuids, name_columns,
+    plan_change, plan_chosen_rows, plan_copy_from, plan_insertion, take_returning,
 };
 use crate::computed::{SequenceValues, sequence_functions, set_value_function};
 use crate::definition::{Definitions, take_temporary};
@@ -60,9 +60,10 @@ use crate::rewrite::{
     FilterBounds, FloatOrder, GroupingSets, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets,
     NestedExtremes, NestedLimits, NestedOrder, NullElements, NullLists, OctetLength, PeerFrames, PlainPlaces,
     PropertyBarriers, RunningExtremes, SharingPlanner, SortedOffsets, StandardCasts, SubqueryOrder, Unnesting,
-    VariantCasts, WideDates, age_function, at_time_zone_function, checked_sum, compensated_sum_function,
-    count_functions, map_extract_function, merge_join_columns, null_safe_rules, quantile_function, typed_as_function,
-    uuid_function, variant_function, whole_number_functions, with_output_names,
+    UuidColumns, UuidComparisons, UuidTexts, VariantCasts, WideDates, age_function, at_time_zone_function, checked_sum,
+    compensated_sum_function, count_functions, map_extract_function, merge_join_columns, null_safe_rules,
+    quantile_function, typed_as_function, uuid_function, uuid_text_function, variant_function, whole_number_functions,
+    with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::select_columns::expand_columns;
@@ -236,6 +237,7 @@ impl Session {
             .with_optimizer_rules(logical_rules())
             .with_physical_optimizer_rules(physical_rules(memory_budget_bytes))
             .with_query_planner(planner)
+            .with_type_planner(Arc::new(UuidColumns))
             .with_table_factory("PARQUET".to_owned(), Arc::new(ExternalTables { settings: settings.clone() }))
             .with_table_factory("CSV".to_owned(), text_tables(TextFormat::Csv))
             .with_table_factory("JSON".to_owned(), text_tables(TextFormat::JsonLines))
@@ -251,6 +253,7 @@ impl Session {
             .build();
         state.register_expr_planner(Arc::new(DateArithmetic))?;
         state.register_expr_planner(Arc::new(JsonOperators))?;
+        state.register_expr_planner(Arc::new(UuidComparisons))?;
         for function in json_functions() {
             state.register_udf(Arc::new(function))?;
         }
@@ -270,6 +273,7 @@ impl Session {
         state.register_udf(Arc::new(set_value_function(&sequences)))?;
         state.register_udf(Arc::new(uuid_function()))?;
         state.register_udf(Arc::new(variant_function()))?;
+        state.register_udf(Arc::new(uuid_text_function()))?;
         state.register_udf(Arc::new(typed_as_function()))?;
         state.register_udf(Arc::new(map_extract_function()))?;
         state.register_udf(Arc::new(age_function()))?;
@@ -395,6 +399,7 @@ impl Session {
         let returning = take_returning(&mut statement)?;
         adapt_assignments(&mut statement)?;
         adapt_computed(&mut statement, &self.tables)?;
+        adapt_uuids(&self.context.state(), &mut statement).await?;
         let on_conflict = adapt_conflict(&self.context.state(), &mut statement, &self.tables)?;
         adapt_row_target(&mut statement, &self.tables)?;
         let is_temporary = take_temporary(&mut statement);
@@ -681,6 +686,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.insert(0, Arc::new(IntervalWindows::new()));
     rules.insert(0, Arc::new(VariantCasts));
     rules.insert(0, Arc::new(CommonTypes));
+    rules.insert(0, Arc::new(UuidTexts));
     rules.insert(0, Arc::new(PlainPlaces));
     rules.insert(0, Arc::new(Unnesting));
     rules.insert(0, Arc::new(Multisets));

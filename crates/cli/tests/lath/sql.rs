@@ -105,6 +105,57 @@ fn statements_come_from_arguments_files_and_standard_input() {
 }
 
 #[test]
+fn a_file_appears_when_all_statements_have_succeeded() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, database) = (folder.path().join("out.csv"), folder.path().join("db"));
+    let (out, database) = (out.to_str().unwrap(), database.to_str().unwrap());
+    let run = |text: &str| lath(["sql", "--database", database, "-o", out, text]);
+    let names = || {
+        let entries =
+            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        entries.filter(|name| name != "db").collect::<Vec<_>>()
+    };
+    for text in [
+        "SELECT 1 AS a; SELECT nothing",
+        "SELECT 1 AS a; SELECT 2 AS b",
+        "SELECT CAST(value AS TINYINT) AS a FROM generate_series(1, 100000)",
+        "CREATE TABLE t (id INT PRIMARY KEY); BEGIN; INSERT INTO t VALUES (1) RETURNING id; SELECT nothing",
+        "BEGIN; INSERT INTO t VALUES (1) RETURNING id",
+    ] {
+        assert_eq!(run(text).code, 2, "{text}");
+        assert_eq!(names(), [""; 0], "{text}");
+    }
+    assert_eq!(run("SELECT 1 AS a; CREATE TABLE u (id INT PRIMARY KEY)").code, 0);
+    assert_eq!(fs::read_to_string(out).unwrap(), "a\n1\n");
+    // Rows that a committed change has returned stay.
+    assert_eq!(run("INSERT INTO u VALUES (3) RETURNING id; SELECT nothing").code, 2);
+    assert_eq!(fs::read_to_string(out).unwrap(), "id\n3\n");
+    assert_eq!(names(), ["out.csv"]);
+}
+
+#[test]
+fn uuids_of_a_table_are_texts_and_typed_in_parquet() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, database) = (folder.path().join("out.parquet"), folder.path().join("db"));
+    let (out, database) = (out.to_str().unwrap(), database.to_str().unwrap());
+    let id = "550e8400-e29b-41d4-a716-446655440000";
+    let run = |text: &str| lath(["sql", "--database", database, text]);
+    let create = "CREATE TABLE t (id UUID PRIMARY KEY DEFAULT gen_random_uuid(), n INT)";
+    assert_eq!(run(&format!("{create}; INSERT INTO t VALUES ('{id}', 1)")).code, 0);
+    assert_eq!(run("SELECT * FROM t").text(0), format!("{{\"id\":\"{id}\",\"n\":1}}\n"));
+    assert_eq!(lath(["table", "get", database, "--table", "t", id]).text(0), format!("{{\"id\":\"{id}\",\"n\":1}}\n"));
+    assert_eq!(lath(["sql", "--database", database, "-o", out, "SELECT id FROM t"]).code, 0);
+    assert!(lath(["schema", out]).text(0).contains("UUID"), "{}", lath(["schema", out]).text(0));
+    assert_eq!(run(&format!("SELECT count(*) AS c FROM '{out}' WHERE id = '{id}'")).text(0), "{\"c\":1}\n");
+    let csv = folder.path().join("in.csv");
+    fs::write(&csv, "n,id\n2,650e8400-e29b-41d4-a716-446655440000\n").unwrap();
+    assert_eq!(run(&format!("COPY t FROM '{}'", csv.display())).code, 0);
+    assert_eq!(run("SELECT id FROM t WHERE n = 2").text(0), "{\"id\":\"650e8400-e29b-41d4-a716-446655440000\"}\n");
+    let wrong = run("INSERT INTO t VALUES ('five', 5)");
+    assert!(wrong.code == 2 && wrong.stderr.contains("\"five\" is not a UUID"), "{}", wrong.stderr);
+}
+
+#[test]
 fn what_cannot_be_answered_is_said() {
     for (query, message) in [
         ("SELEC 1", "SELEC"),

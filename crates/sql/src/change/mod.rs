@@ -19,6 +19,7 @@ mod plan;
 mod returning;
 mod target;
 mod touched;
+mod uuids;
 mod without_key;
 mod writer;
 
@@ -33,6 +34,7 @@ pub(crate) use exec::is_change;
 pub(crate) use insertion::plan_insertion;
 pub(crate) use plan::{insert_into, plan_change};
 pub(crate) use returning::take_returning;
+pub(crate) use uuids::adapt_uuids;
 pub(crate) use without_key::adapt_row_target;
 
 use lath_table::Predicate;

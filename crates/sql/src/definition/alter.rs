@@ -11,18 +11,21 @@ use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, Ident, ObjectName, RenameTableNameKind,
 };
 use lath_table::{GENERATED_KEY, KeyValue, TimeToLive, Transaction};
+use lath_text::is_uuid;
 
 use super::Definitions;
 use super::computed::take_computed;
 use super::constraint::{take_constraints, take_length};
 use super::create::cluster_columns;
-use super::default::default_text;
+use super::default::{default_text, read_uuid_default};
 use super::index::check_are_no_numbers;
 use super::time_to_live::{is_ttl, set_ttl};
 use crate::computed::{Computation, ComputedColumn, calls_sequence, renamed_expression};
 use crate::dialect::normal;
 use crate::grammar::parse;
 use crate::keyed::{COLUMN_DEFAULT, KeyedTable, ROW_COLUMN};
+use crate::rewrite::UUID;
+use crate::syntax::call;
 
 impl Definitions<'_> {
     pub(super) async fn alter_table(&self, alter: &AlterTable) -> Result<()> {
@@ -45,6 +48,7 @@ impl Definitions<'_> {
         match operation {
             AlterTableOperation::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
                 let mut column_def = column_def.clone();
+                read_uuid_default(&mut column_def);
                 let computed = take_computed(std::slice::from_mut(&mut column_def))?;
                 if let Some(text) = computed.only_generated() {
                     return self.add_generated(&table, column_def, text, *if_not_exists).await;
@@ -153,6 +157,7 @@ impl Definitions<'_> {
                 let Some((_, field)) = schema.column_with_name(&name) else {
                     return plan_err!("table {:?} has no column {name:?}", table.name());
                 };
+                let value = if is_uuid(field) { call(UUID, vec![value.clone()]) } else { value.clone() };
                 let expr = self.state.create_logical_expr(&value.to_string(), &DFSchema::empty())?;
                 check_has_no_values(&table, &name)?;
                 self.check_default(expr, field).await?;

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use arrow_schema::extension::Uuid;
 use arrow_schema::{Field, Schema, SchemaRef};
 use datafusion::common::{Constraint, Constraints, Result, plan_datafusion_err, plan_err};
 use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, LogicalPlan};
@@ -14,11 +15,12 @@ use datafusion::sql::sqlparser::ast::{
     WrappedCollection,
 };
 use lath_table::{Constraint as TableRule, Database, DatabaseTransaction, Durability, TimeToLive, Transaction};
+use lath_text::is_uuid;
 
 use super::Definitions;
 use super::computed::{DeclaredComputed, take_computed};
 use super::constraint::{DeclaredConstraints, take_constraints};
-use super::default::default_text;
+use super::default::{default_text, read_uuid_default};
 use super::foreign_key::DeclaredForeignKey;
 use super::index::{check_are_no_numbers, column_name};
 use super::time_to_live::time_to_live;
@@ -116,6 +118,7 @@ impl Definitions<'_> {
     pub(super) async fn create(&self, create: &CreateTable) -> Result<bool> {
         let (cold, ttl) = with_options(&create.table_options)?;
         let mut create = create.clone();
+        create.columns.iter_mut().for_each(read_uuid_default);
         let declared = take_constraints(&mut create.columns, &mut create.constraints);
         let computed = take_computed(&mut create.columns)?;
         let has_computed = !computed.is_empty();
@@ -358,11 +361,12 @@ impl NewTable {
             Constraint::PrimaryKey(_) => None,
         });
         let (unique, mut key) = (unique.collect(), names(primary_key(&create.constraints).unwrap_or_default()));
-        // Metadata of a query's columns does not become the table's.
+        // Metadata of a query's columns does not become the table's, other than that they are UUIDs.
         let plain = |field: &arrow_schema::FieldRef| {
             let own = metadata.iter().filter(|(column, ..)| column == field.name());
-            let own = own.map(|(_, key, text)| ((*key).to_owned(), text.clone()));
-            field.as_ref().clone().with_metadata(own.collect())
+            let own = own.map(|(_, key, text)| ((*key).to_owned(), text.clone())).collect();
+            let plain = field.as_ref().clone().with_metadata(own);
+            if is_uuid(field) { plain.with_extension_type(Uuid) } else { plain }
         };
         let mut fields: Vec<Field> = schema.fields().iter().map(plain).collect();
         if key.is_empty() {

@@ -7,10 +7,12 @@ use arrow_schema::{DataType, Field};
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
 use datafusion::physical_plan::collect;
-use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption};
+use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption, DataType as SqlType};
 
 use super::Definitions;
 use crate::computed::{calls_sequence, named_sequences};
+use crate::rewrite::UUID;
+use crate::syntax::call;
 
 /// The text of a column's default.
 pub(super) fn default_text(def: &ColumnDef) -> Option<String> {
@@ -18,6 +20,18 @@ pub(super) fn default_text(def: &ColumnDef) -> Option<String> {
         ColumnOption::Default(expr) => Some(expr.to_string()),
         _ => None,
     })
+}
+
+/// Reads the default of a UUID column as a UUID.
+pub(super) fn read_uuid_default(def: &mut ColumnDef) {
+    if def.data_type != SqlType::Uuid {
+        return;
+    }
+    for option in &mut def.options {
+        if let ColumnOption::Default(expr) = &mut option.option {
+            *expr = call(UUID, vec![expr.clone()]);
+        }
+    }
 }
 
 impl Definitions<'_> {

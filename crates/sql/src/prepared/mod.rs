@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arrow_schema::FieldRef;
+use arrow_schema::{DataType as ArrowType, FieldRef};
 use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::{ParamValues, Result, exec_err, plan_datafusion_err, plan_err};
 use datafusion::execution::SessionState;
@@ -17,6 +17,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{DataType, Ident, Statement as SqlStatement};
 
 use crate::dialect::normal;
+use crate::rewrite::uuid_value;
 
 /// The prepared statements of a session, by name.
 #[derive(Debug, Default)]
@@ -169,6 +170,13 @@ impl PreparedStatement {
 
 /// A value in the type of its parameter.
 fn typed(value: ScalarAndMetadata, field: &FieldRef) -> Result<ScalarAndMetadata> {
+    let value = match field.data_type() {
+        ArrowType::FixedSizeBinary(16) => {
+            let (value, metadata) = value.into_inner();
+            ScalarAndMetadata::new(uuid_value(value)?, metadata)
+        }
+        _ => value,
+    };
     value.cast_storage_to(field.data_type())
 }
 

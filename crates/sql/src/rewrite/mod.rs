@@ -57,7 +57,8 @@
 //! | `row_subqueries` | membership of rows in subqueries |
 //! | `selected` | the rows that FILTER selects, for the aggregate functions here |
 //! | `types` | type names of DuckDB and PostgreSQL; `VARCHAR(n)` in casts |
-//! | `uuid` | UUIDs from text |
+//! | `uuid` | UUIDs from text and their text, as functions and for columns |
+//! | `uuid_texts` | UUIDs that are compared with texts or become texts |
 //! | `variants` | casts, orders and results of Variant values |
 //! | `windows` | windows that refine named ones, `bool_and` and `bool_or` over frames, `GROUP BY … WITH ROLLUP` |
 //! | `subquery` | subqueries that DataFusion evaluates wrongly or not at all become joins |
@@ -121,7 +122,7 @@ pub(crate) use values::NullLists;
 pub(crate) use values::OctetLength;
 pub(crate) use values::StandardCasts;
 pub(crate) use values::typed_as_function;
-pub(crate) use values::uuid_function;
 pub(crate) use values::{MapAccess, map_extract_function};
 pub(crate) use values::{PlainPlaces, whole_number_functions};
+pub(crate) use values::{UUID, UuidColumns, UuidComparisons, UuidTexts, uuid_function, uuid_text_function, uuid_value};
 pub(crate) use values::{VariantCasts, variant_function};
