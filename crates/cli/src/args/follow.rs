@@ -42,6 +42,9 @@ pub(crate) struct FollowArgs {
     /// Show the status as JSON
     #[arg(long, requires = "status", conflicts_with_all = ["source", "promote"])]
     pub(crate) json: bool,
+    /// Wait until the source exists, instead of ending with an error
+    #[arg(long, conflicts_with_all = ["promote", "status"])]
+    pub(crate) await_source: bool,
     /// Time to wait for a process that has the source or the copy open in a way that excludes this one
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
     pub(crate) wait: Duration,

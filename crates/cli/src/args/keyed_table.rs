@@ -515,6 +515,9 @@ pub(crate) struct ChangesArgs {
     /// Go on with the changes of later commits, also of other processes
     #[arg(long, conflicts_with_all = ["keep", "stop"])]
     pub(crate) follow: bool,
+    /// Wait until the table exists and keeps changes, instead of ending with an error
+    #[arg(long, requires = "follow")]
+    pub(crate) await_source: bool,
     /// Keep changes from now on, of at most this many rows
     #[arg(long, value_name = "ROWS", num_args = 0..=1, require_equals = true, default_missing_value = "1048576", conflicts_with = "since")]
     pub(crate) keep: Option<u64>,

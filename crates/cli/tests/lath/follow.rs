@@ -106,6 +106,8 @@ fn unsuitable_folders_and_arguments_are_errors() {
     usage(&[&orders, &none, "--json"], "cannot be used with");
     usage(&["--json"], "COPY");
     usage(&["s3://a/b", "s3://a/c"], "on this machine");
+    usage(&[&none, &orders], "--await-source waits until there is one");
+    usage(&["--status", &orders, "--await-source"], "cannot be used with");
     assert!(!fs::exists(none).unwrap());
 }
 
@@ -152,4 +154,22 @@ fn running_follower_copies_commits_until_a_signal_and_goes_on_after_a_kill() {
         follower.wait().unwrap();
     }
     assert!(lath(["table", "check", &folders.path("copy")]).text(0).contains("intact: 4 rows"));
+}
+
+#[cfg(unix)]
+#[test]
+fn follower_waits_for_its_source() {
+    use std::io::{BufRead, BufReader};
+    let folders = Folders(tempfile::tempdir().unwrap());
+    let arguments = ["table", "follow", &folders.path("orders"), &folders.path("copy"), "--await-source"];
+    let mut follower = command(arguments).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(follower.stderr.take().unwrap()).lines();
+    let first = said.next().unwrap().unwrap();
+    assert!(first.contains("orders") && first.ends_with("; waiting"), "{first}");
+    let rows = folders.path("rows.csv");
+    fs::write(&rows, "id,name\n1,Oslo\n2,Bergen\n").unwrap();
+    lath(["table", "create", &folders.path("orders"), "--key", "id", &rows]).text(0);
+    wait_for(&folders, "copy", "2");
+    follower.kill().unwrap();
+    follower.wait().unwrap();
 }

@@ -361,6 +361,36 @@ fn changes_are_followed() {
     follower.wait().unwrap();
 }
 
+/// A follower of changes waits for its table, and for the table to keep changes, with `--await-source`.
+#[test]
+fn changes_are_awaited() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, table) = (path_in(&folder, "a.csv"), path_in(&folder, "table"));
+    let run = lath(["table", "changes", &table, "--follow"]);
+    assert!(run.code == 2 && run.stderr.contains("--await-source waits for it"), "{}", run.stderr);
+    let run = lath(["table", "changes", &table, "--await-source"]);
+    assert!(run.code == 2 && run.stderr.contains("--follow"), "{}", run.stderr);
+    let mut follower = Command::new(crate::invocation::BINARY)
+        .args(["table", "changes", &table, "--follow", "--await-source", "--consumer", "copy", "--bootstrap"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(follower.stderr.take().unwrap()).lines();
+    let first = said.next().unwrap().unwrap();
+    assert!(first.ends_with("there is no such table yet; waiting"), "{first}");
+    fs::write(&csv, "id,name\n1,x\n").unwrap();
+    assert_eq!(lath(["table", "create", &table, "--key", "id", &csv]).code, 0);
+    assert_eq!(lath(["table", "changes", &table, "--keep"]).code, 0);
+    let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
+    let first = serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!((&first["_change"], &first["id"]), (&json!("insert"), &json!(1)));
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+}
+
 /// A consumer gets the rows of the table, then changes, and goes on where its output was written.
 #[test]
 fn consumers_go_on_where_their_output_was_written() {

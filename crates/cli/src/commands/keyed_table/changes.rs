@@ -5,11 +5,12 @@ use std::time::Duration;
 use lath_table::{ChangeRetention, Changes, Error, Snapshot, Table};
 
 use super::consumers;
-use super::open::{open, open_for_reading};
+use super::open::{open, open_existing, open_for_reading};
 use crate::args::{ChangesArgs, Format};
 use crate::failure::{Failure, Outcome, Result};
 use crate::input::table_failure::table_failure;
 use crate::output::Output;
+use crate::output::layout::printable;
 
 /// Time of one wait for a commit, after which the table is opened again.
 const WAIT: Duration = Duration::from_millis(200);
@@ -32,10 +33,11 @@ pub(super) fn run(args: &ChangesArgs) -> Result<Outcome> {
     }
     let format = if args.follow { args.output.format.or(Some(Format::Jsonl)) } else { args.output.format };
     let output = Output::settle(format, args.output.output.as_deref())?;
+    if args.follow {
+        check_is_stream(&output)?;
+        await_source(args)?;
+    }
     if let Some(name) = &args.consumer {
-        if args.follow {
-            check_is_stream(&output)?;
-        }
         return consumers::consume(args, name, &output, no_changes);
     }
     let table = open_for_reading(&args.table)?;
@@ -56,6 +58,34 @@ pub(super) fn run(args: &ChangesArgs) -> Result<Outcome> {
     let (found, since) = consumers::deliver(changes, &output)?;
     eprintln!("go on with --since {since}");
     Ok(if found == 0 { Outcome::Nothing } else { Outcome::Done })
+}
+
+/// Waits until the table exists and keeps changes, if the arguments say so.
+fn await_source(args: &ChangesArgs) -> Result<()> {
+    let mut is_told = false;
+    loop {
+        let table = open_existing(&args.table)?;
+        let problem = match &table {
+            Some(table) => {
+                let statistics = table.snapshot().and_then(|snapshot| snapshot.statistics()).map_err(table_failure)?;
+                if statistics.changes.is_some() || !args.await_source {
+                    return Ok(());
+                }
+                "the table keeps no changes yet"
+            }
+            None if !args.await_source => {
+                return match open_for_reading(&args.table) {
+                    Err(Failure::Usage(text)) => Err(Failure::Usage(format!("{text}; --await-source waits for it"))),
+                    opened => opened.map(drop),
+                };
+            }
+            None => "there is no such table yet",
+        };
+        if !std::mem::replace(&mut is_told, true) {
+            eprintln!("{}: {problem}; waiting", printable(args.table.folder.display().to_string()));
+        }
+        std::thread::sleep(WAIT);
+    }
 }
 
 /// Prints the changes of each commit when it is made, until the process ends.

@@ -1,9 +1,11 @@
 //! `table follow`.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
-use lath_table::{CatchUp, Replica, ReplicaStatus, TableOptions};
+use lath_table::{CatchUp, Error, Replica, ReplicaStatus, TableOptions};
 use serde_json::json;
 
 use super::super::print;
@@ -14,6 +16,9 @@ use crate::failure::{Failure, Outcome, Result};
 use crate::input::table_failure::table_failure;
 use crate::interrupt::{self, GracefulStop};
 use crate::output::layout::printable;
+
+/// Time between two looks for a source that does not exist yet.
+const LOOK: Duration = Duration::from_millis(200);
 
 pub(super) fn run(args: &FollowArgs) -> Result<Outcome> {
     let options = table_options()?.wait(args.wait).uncommitted(interrupt::uncommitted());
@@ -29,7 +34,7 @@ pub(super) fn run(args: &FollowArgs) -> Result<Outcome> {
         return Err(Failure::Usage("name a source, and the folder of its copy".to_owned()));
     };
     let stop = GracefulStop::new();
-    let mut replica = Replica::open(source, copy, options).map_err(table_failure)?;
+    let Some(mut replica) = open(args, source, copy, &options, &stop)? else { return Ok(Outcome::Done) };
     if args.once {
         let result = replica.catch_up().map_err(table_failure)?;
         report(copy, &result);
@@ -59,6 +64,43 @@ pub(super) fn run(args: &FollowArgs) -> Result<Outcome> {
     });
     followed.map_err(table_failure)?;
     Ok(Outcome::Done)
+}
+
+/// Opens the follower once its source exists; `None` if it was stopped before.
+fn open(
+    args: &FollowArgs,
+    source: &Path,
+    copy: &Path,
+    options: &TableOptions,
+    stop: &GracefulStop,
+) -> Result<Option<Replica>> {
+    let mut is_told = false;
+    loop {
+        let error = match Replica::open(source, copy, options.clone()) {
+            Ok(replica) => return Ok(Some(replica)),
+            Err(error) if is_absent(source, &error) => error,
+            Err(error) => return Err(table_failure(error)),
+        };
+        if !args.await_source {
+            return Err(Failure::Usage(format!("{error}; --await-source waits until there is one")));
+        }
+        if !std::mem::replace(&mut is_told, true) {
+            eprintln!("{}; waiting", printable(error.to_string()));
+        }
+        if stop.poll().is_break() {
+            return Ok(None);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Whether a follower was not opened because its source does not exist.
+fn is_absent(source: &Path, error: &Error) -> bool {
+    match error {
+        Error::NoTable { .. } | Error::NoDatabase { .. } => true,
+        Error::Io { .. } => fs::metadata(source).is_err_and(|error| error.kind() == io::ErrorKind::NotFound),
+        _ => false,
+    }
 }
 
 fn report(copy: &Path, result: &CatchUp) {
@@ -93,7 +135,7 @@ fn to_json(status: &ReplicaStatus) -> String {
 }
 
 fn to_text(status: &ReplicaStatus) -> String {
-    let seconds = |behind: std::time::Duration| format!("{:.1} s", behind.as_secs_f64());
+    let seconds = |behind: Duration| format!("{:.1} s", behind.as_secs_f64());
     let mut lines = vec![("source", printable(status.source.clone())), ("commit", grouped(status.commit))];
     lines.extend(status.source_commit.map(|commit| ("commit of the source", grouped(commit))));
     lines.extend(status.commits_behind().map(|behind| ("commits behind", grouped(behind))));

@@ -33,6 +33,22 @@ pub(super) fn open_for_reading(args: &KeyedTableArgs) -> Result<Table> {
     opened.map_err(|error| explain(args, error))
 }
 
+/// Opens a table for reading, unless there is none.
+pub(super) fn open_existing(args: &KeyedTableArgs) -> Result<Option<Table>> {
+    let opened = match &args.table {
+        Some(name) => Database::open_read_only(&args.folder, options(args)?).and_then(|database| database.table(name)),
+        None => Table::open_read_only(&args.folder, options(args)?),
+    };
+    match opened {
+        Ok(table) => Ok(Some(table)),
+        Err(error @ Error::NoTable { .. }) if Database::open_read_only(&args.folder, options(args)?).is_ok() => {
+            Err(explain(args, error))
+        }
+        Err(Error::NoTable { .. } | Error::NoDatabase { .. } | Error::NoSuchTable { .. }) => Ok(None),
+        Err(error) => Err(explain(args, error)),
+    }
+}
+
 /// The requested state, or the last commit.
 pub(super) fn snapshot(args: &TableReadArgs) -> Result<Snapshot> {
     let table = open_for_reading(&args.table)?;
