@@ -21,7 +21,7 @@ use crate::input::scan::cores;
 use crate::input::table::Table;
 use crate::input::table_failure::table_failure;
 use crate::interrupt;
-use crate::output::Output;
+use crate::output::{Output, RowSink};
 
 /// The name of the input files as a table.
 pub(super) const TABLE: &str = "files";
@@ -160,6 +160,18 @@ pub(super) fn write_answer(
     schema: &SchemaRef,
     change: impl Fn(RecordBatch) -> Result<RecordBatch>,
 ) -> Result<u64> {
+    let (sink, found) = write_rows(answer, output, schema, change)?;
+    sink.finish()?;
+    Ok(found)
+}
+
+/// As [`write_answer`], without the end of the output: a file does not have its name yet.
+pub(super) fn write_rows(
+    answer: Answer,
+    output: &Output<'_>,
+    schema: &SchemaRef,
+    change: impl Fn(RecordBatch) -> Result<RecordBatch>,
+) -> Result<(Box<dyn RowSink>, u64)> {
     let mut watch = watch(&answer);
     let mut sink = output.open_presorted(schema)?;
     let mut found = 0;
@@ -171,8 +183,7 @@ pub(super) fn write_answer(
         sink.write(&change(batch)?)?;
     }
     drop(watch);
-    sink.finish()?;
-    Ok(found)
+    Ok((sink, found))
 }
 
 /// Shows how far the scans of a query are, if it has any.

@@ -620,7 +620,7 @@ class Table:
     def consume(self, name: str) -> Changes:
         """The changes that a consumer has not acknowledged, up to the last commit."""
     def acknowledge(self, name: str, sequence: int) -> None:
-        """Moves the position of a consumer to ``Changes.resume_at``, once its changes are stored elsewhere."""
+        """Moves the position of a consumer to ``Changes.resume_at``, once its changes are stored elsewhere. It never goes back."""
     def follow(
         self,
         consumer: str | None = None,

@@ -59,13 +59,14 @@ pub(super) fn run(args: &SqlArgs) -> Result<Outcome> {
     let mut answers = Answers::new(output);
     for statement in statements {
         let answer = session.run_in(&text, statement, None).map_err(failed)?;
-        answers.write(answer)?;
+        answers.write(answer, session.session().is_in_transaction())?;
     }
     if session.session().rollback() {
         return Err(Failure::Usage(
             "the transaction was not committed, so its changes are undone; end it with COMMIT".to_owned(),
         ));
     }
+    answers.finish()?;
     Ok(if answers.are_empty() { Outcome::Nothing } else { Outcome::Done })
 }
 
