@@ -63,5 +63,12 @@ pub(crate) fn foreign_functions() -> impl Iterator<Item = ScalarUDF> {
     ]
     .into_iter()
     .flatten()
-    .map(|function| ScalarUDF::from(function::ForeignFunction::new(*function)))
+    .map(|definition| {
+        let function = ScalarUDF::from(function::ForeignFunction::new(*definition));
+        match definition.name {
+            // DataFusion's `array_sum`, which adds integers as DOUBLE, is also called `list_sum`: this one takes its place.
+            "list_sum" => function.with_aliases(["array_sum"]),
+            _ => function,
+        }
+    })
 }

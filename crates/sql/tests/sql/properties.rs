@@ -161,3 +161,26 @@ fn running_extremes_begin_with_null() {
         }
     });
 }
+
+/// A session is made from the functions of another one in any order, so that a name with two meanings would have either.
+#[test]
+fn each_name_of_a_function_has_one_meaning() {
+    let state = Session::builder().build().unwrap().context().state();
+    let mut problems = Vec::new();
+    for (name, function) in state.scalar_functions() {
+        let others =
+            function.aliases().iter().filter(|alias| state.scalar_functions()[*alias].name() != function.name());
+        problems.extend(others.map(|alias| format!("{alias} is another function, and an alias of {name}")));
+    }
+    for (name, function) in state.aggregate_functions() {
+        let others =
+            function.aliases().iter().filter(|alias| state.aggregate_functions()[*alias].name() != function.name());
+        problems.extend(others.map(|alias| format!("{alias} is another aggregate function, and an alias of {name}")));
+    }
+    for (name, function) in state.window_functions() {
+        let others =
+            function.aliases().iter().filter(|alias| state.window_functions()[*alias].name() != function.name());
+        problems.extend(others.map(|alias| format!("{alias} is another window function, and an alias of {name}")));
+    }
+    assert!(problems.is_empty(), "{problems:#?}");
+}

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
 /// Functions that compute with the numbers of lists.
-const FUNCTIONS: [&str; 10] = [
+const FUNCTIONS: [&str; 9] = [
     "array_add",
     "array_avg",
     "array_distance",
@@ -19,7 +19,6 @@ const FUNCTIONS: [&str; 10] = [
     "array_product",
     "array_scale",
     "array_subtract",
-    "array_sum",
     "cosine_distance",
     "inner_product",
 ];
