@@ -8,12 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, MacroArg, MacroDefinition, Select, SelectItem,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, MacroArg, MacroDefinition, Query, Select, SelectItem,
     Statement as SqlStatement, TableFactor, VisitMut, VisitorMut, visit_expressions,
 };
 
 use crate::dialect::normal;
 use crate::statement::explained;
+use crate::syntax::{column_among, lambda_parameters};
 
 /// Maximum depth of macros within macros, and so of one that calls itself.
 const MAX_DEPTH: usize = 50;
@@ -154,7 +155,8 @@ impl VisitorMut for Calls<'_> {
             Err(message) => return ControlFlow::Break(message),
         };
         let mut body = body.clone();
-        let _ = body.visit(&mut Parameters { values: &values });
+        let mut parameters = Parameters { name: &name, values: &values, queries: 0, lambdas: Vec::new() };
+        body.visit(&mut parameters)?;
         self.has_found = true;
         *expr = Expr::Nested(Box::new(body));
         ControlFlow::Continue(())
@@ -174,7 +176,8 @@ impl VisitorMut for Calls<'_> {
             Err(message) => return ControlFlow::Break(message),
         };
         let mut subquery = query.clone();
-        let _ = subquery.visit(&mut Parameters { values: &values });
+        let mut parameters = Parameters { name: &name, values: &values, queries: 0, lambdas: Vec::new() };
+        subquery.visit(&mut parameters)?;
         self.has_found = true;
         *factor = TableFactor::Derived { lateral: false, subquery, alias: alias.take(), sample: None };
         ControlFlow::Continue(())
@@ -183,16 +186,49 @@ impl VisitorMut for Calls<'_> {
 
 /// Replaces parameters by values.
 struct Parameters<'v> {
+    /// The name of the macro.
+    name: &'v str,
     values: &'v HashMap<String, Expr>,
+    /// The number of queries around an expression, within the macro.
+    queries: usize,
+    /// The parameters of the lambdas around an expression.
+    lambdas: Vec<Vec<String>>,
 }
 
 impl VisitorMut for Parameters<'_> {
-    type Break = ();
+    type Break = String;
 
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<String> {
+        self.queries += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<String> {
+        self.queries -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+        self.lambdas.extend(lambda_parameters(expr));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+        if lambda_parameters(expr).is_some() {
+            self.lambdas.pop();
+        }
         if let Expr::Identifier(name) = expr
             && let Some(value) = self.values.get(&normal(name))
         {
+            // A query of the macro may have a column of the name.
+            let is_other =
+                |column: &str| self.queries > 0 || self.lambdas.iter().flatten().any(|parameter| parameter == column);
+            if let Some(column) = column_among(value, is_other) {
+                return ControlFlow::Break(format!(
+                    "the argument {column} of {} may be another column within the macro: write it with its table",
+                    self.name
+                ));
+            }
             *expr = value.clone();
         }
         ControlFlow::Continue(())

@@ -7,7 +7,6 @@ use datafusion::catalog::CatalogProviderList;
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::config::{CatalogOptions, ConfigNonZeroUsize};
 use datafusion::common::format::ExplainStatementOptions;
-use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::{Result, TableReference, internal_datafusion_err, plan_err};
 use datafusion::dataframe::DataFrame;
 use datafusion::datasource::provider_as_source;
@@ -119,13 +118,6 @@ pub struct Session {
     catalogs: Arc<Catalogs>,
     prepared: Arc<PreparedStatements>,
     macros: Arc<Macros>,
-}
-
-/// The parameters of a statement that is planned.
-enum Parameters<'p> {
-    /// It is planned to find mistakes.
-    Unknown(&'p PreparedStatement),
-    Values(&'p PreparedStatement, Vec<ScalarAndMetadata>),
 }
 
 /// Builds a [`Session`].
@@ -360,7 +352,7 @@ impl Session {
             Request::Plain(statement) => self.run_plain(statement, text, None).await,
             Request::Prepare(prepared) => {
                 self.refresh().await?;
-                self.run_plain(prepared.statement(), text, Some(Parameters::Unknown(&prepared))).await?;
+                self.run_plain(prepared.statement(), text, Some(&prepared)).await?;
                 self.prepared.add(prepared)?;
                 empty_answer(self.context.state())
             }
@@ -368,7 +360,7 @@ impl Session {
                 let state = self.context.state();
                 refuse_meaningless(&execute, &state)?;
                 let values = executed_values(&state, execute).await?;
-                let planned = self.run_plain(prepared.statement(), text, Some(Parameters::Values(&prepared, values)));
+                let planned = self.run_plain(prepared.with_values(&values)?, text, None);
                 // Places in its text are none of this statement.
                 planned.await.map_err(without_place)
             }
@@ -376,14 +368,15 @@ impl Session {
         }
     }
 
+    /// Runs a statement, or plans the one of a PREPARE to find its mistakes.
     async fn run_plain(
         &self,
         mut statement: Statement,
         text: &str,
-        parameters: Option<Parameters<'_>>,
+        prepared: Option<&PreparedStatement>,
     ) -> Result<DataFrame> {
         let current = self.tables.transaction();
-        let is_executed = !matches!(parameters, Some(Parameters::Unknown(_)));
+        let is_executed = prepared.is_none();
         // The database stays open for writing as long as this lives, or the plan that is returned.
         let _writing = if is_executed { self.for_writing(&statement).await? } else { None };
         if run_transaction_statement(&statement, self.tables.database()?, current).await? {
@@ -419,9 +412,9 @@ impl Session {
         if is_executed && definitions.run_statement(&statement).await? {
             return empty_answer(state);
         }
-        let plan = match parameters {
+        let plan = match prepared {
             None => self.plan(statement).await?,
-            Some(parameters) => self.plan_with_parameters(statement, parameters).await?,
+            Some(prepared) => self.plan_prepared(statement, prepared).await?,
         };
         let plan = with_output_names(plan)?;
         let Some(plan) = definitions.run_plan(plan).await? else { return empty_answer(state) };
@@ -438,17 +431,12 @@ impl Session {
     }
 
     /// Plans a prepared statement.
-    async fn plan_with_parameters(&self, statement: Statement, parameters: Parameters<'_>) -> Result<LogicalPlan> {
-        let (Parameters::Unknown(prepared) | Parameters::Values(prepared, _)) = &parameters;
+    async fn plan_prepared(&self, statement: Statement, prepared: &PreparedStatement) -> Result<LogicalPlan> {
         let plan = match self.plan_own(&statement).await? {
             Some(plan) => plan,
             None => self.context.state().statement_to_plan(prepared.declared(statement)).await?,
         };
-        let (plan, fields) = prepared.planned(plan)?;
-        match parameters {
-            Parameters::Unknown(_) => Ok(plan),
-            Parameters::Values(prepared, values) => prepared.with_values(plan, &fields, values),
-        }
+        prepared.planned(plan)
     }
 
     /// Opens the session's database again if it lacks what others have committed.

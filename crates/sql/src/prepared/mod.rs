@@ -3,21 +3,21 @@
 //! A prepared statement is kept as it was written and planned at each execution, so that it reads the columns that its tables have then, and
 //! keeps no table or database open in between.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arrow_schema::{DataType as ArrowType, FieldRef};
-use datafusion::common::metadata::ScalarAndMetadata;
-use datafusion::common::{ParamValues, Result, exec_err, plan_datafusion_err, plan_err};
+use datafusion::common::{Result, exec_err, plan_datafusion_err, plan_err};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::simplify::SimplifyContext;
-use datafusion::logical_expr::{Execute, Expr, LogicalPlan, Prepare, Statement as PlanStatement};
+use datafusion::logical_expr::{Execute, Expr as PlanExpr, LogicalPlan, Prepare, Statement as PlanStatement};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{DataType, Ident, Statement as SqlStatement};
+use datafusion::sql::sqlparser::ast::{
+    CastKind, DataType, Expr, Ident, Statement as SqlStatement, Value, ValueWithSpan, VisitMut, VisitorMut,
+};
 
 use crate::dialect::normal;
-use crate::rewrite::uuid_value;
 
 /// The prepared statements of a session, by name.
 #[derive(Debug, Default)]
@@ -129,10 +129,10 @@ impl PreparedStatement {
         Statement::Statement(Box::new(SqlStatement::Prepare { name, data_types, statement }))
     }
 
-    /// Takes the plan out of a plan of PREPARE, with the types of its parameters.
-    pub(crate) fn planned(&self, plan: LogicalPlan) -> Result<(LogicalPlan, Vec<FieldRef>)> {
+    /// Takes the plan out of a plan of PREPARE.
+    pub(crate) fn planned(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
         let LogicalPlan::Statement(PlanStatement::Prepare(Prepare { input, fields, .. })) = plan else {
-            return Ok((plan, Vec::new()));
+            return Ok(plan);
         };
         let count = input.get_parameter_names()?.len();
         if !self.data_types.is_empty() && count != fields.len() {
@@ -142,46 +142,80 @@ impl PreparedStatement {
                 fields.len()
             );
         }
-        Ok((Arc::unwrap_or_clone(input), fields))
+        Ok(Arc::unwrap_or_clone(input))
     }
 
-    /// Replaces the parameters of a plan by values, cast to their types.
-    pub(crate) fn with_values(
-        &self,
-        plan: LogicalPlan,
-        fields: &[FieldRef],
-        values: Vec<ScalarAndMetadata>,
-    ) -> Result<LogicalPlan> {
-        let count = plan.get_parameter_names()?.len();
-        if values.len() != count {
-            return exec_err!(
-                "the prepared statement {:?} has {count} parameters, and EXECUTE gives {} values; give one for each",
-                normal(&self.name),
-                values.len()
+    /// The statement with values in the places of its parameters, so that it means what it means when the values are written there. Values
+    /// of parameters with a declared type are cast to it.
+    pub(crate) fn with_values(&self, values: &[Expr]) -> Result<Statement> {
+        let mut statement = self.statement.clone();
+        let values = values.iter().enumerate().map(|(at, value)| {
+            let value = Expr::Nested(Box::new(value.clone()));
+            match self.data_types.get(at) {
+                Some(data_type) => Expr::Cast {
+                    kind: CastKind::Cast,
+                    expr: Box::new(value),
+                    data_type: data_type.clone(),
+                    array: false,
+                    format: None,
+                },
+                None => value,
+            }
+        });
+        let mut insertion = Insertion { values: values.collect(), used: BTreeSet::new() };
+        let name = normal(&self.name);
+        if let ControlFlow::Break(parameter) = statement.visit(&mut insertion) {
+            return plan_err!(
+                "the prepared statement {name:?} has the parameter {parameter}; call parameters $1, $2 and so on"
             );
         }
-        let values = match fields.len() == values.len() {
-            true => values.into_iter().zip(fields).map(|(value, field)| typed(value, field)).collect::<Result<_>>()?,
-            false => values,
-        };
-        plan.replace_params_with_values(&ParamValues::List(values))
+        let count = insertion.used.last().copied().unwrap_or(0);
+        if insertion.values.len() != count {
+            return exec_err!(
+                "the prepared statement {name:?} has {count} parameters, and EXECUTE gives {} values; give one for each",
+                insertion.values.len()
+            );
+        }
+        Ok(Statement::Statement(statement))
     }
 }
 
-/// A value in the type of its parameter.
-fn typed(value: ScalarAndMetadata, field: &FieldRef) -> Result<ScalarAndMetadata> {
-    let value = match field.data_type() {
-        ArrowType::FixedSizeBinary(16) => {
-            let (value, metadata) = value.into_inner();
-            ScalarAndMetadata::new(uuid_value(value)?, metadata)
-        }
-        _ => value,
-    };
-    value.cast_storage_to(field.data_type())
+/// Puts values in the places of parameters.
+struct Insertion {
+    values: Vec<Expr>,
+    /// The numbers of the parameters.
+    used: BTreeSet<usize>,
 }
 
-/// The values of EXECUTE.
-pub(crate) async fn executed_values(state: &SessionState, execute: Statement) -> Result<Vec<ScalarAndMetadata>> {
+impl VisitorMut for Insertion {
+    /// A parameter that has no number.
+    type Break = String;
+
+    // Runs after the parts of an expression, so that values are not visited.
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+        let Expr::Value(ValueWithSpan { value: Value::Placeholder(name), .. }) = expr else {
+            return ControlFlow::Continue(());
+        };
+        let number =
+            name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok()).filter(|number| *number > 0);
+        let Some(number) = number else { return ControlFlow::Break(name.clone()) };
+        self.used.insert(number);
+        if let Some(value) = self.values.get(number - 1) {
+            *expr = value.clone();
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The values of EXECUTE, which have to be constant.
+pub(crate) async fn executed_values(state: &SessionState, execute: Statement) -> Result<Vec<Expr>> {
+    let values = match &execute {
+        Statement::Statement(statement) => match statement.as_ref() {
+            SqlStatement::Execute { parameters, .. } => parameters.clone(),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    };
     let plan = state.statement_to_plan(execute).await?;
     let LogicalPlan::Statement(PlanStatement::Execute(Execute { parameters, .. })) = plan else {
         return Err(plan_datafusion_err!("write EXECUTE name (values)"));
@@ -191,11 +225,11 @@ pub(crate) async fn executed_values(state: &SessionState, execute: Statement) ->
         .with_query_execution_start_time(state.execution_props().query_execution_start_time)
         .build();
     let simplifier = ExprSimplifier::new(context);
-    let value = |expr: Expr| -> Result<ScalarAndMetadata> {
-        match simplifier.simplify(expr)? {
-            Expr::Literal(value, metadata) => Ok(ScalarAndMetadata::new(value, metadata)),
-            other => plan_err!("EXECUTE takes values, and {other} is more than a value"),
+    for expr in parameters {
+        let value = simplifier.simplify(expr)?;
+        if !matches!(value, PlanExpr::Literal(..)) {
+            return plan_err!("EXECUTE takes values, and {value} is more than a value");
         }
-    };
-    parameters.into_iter().map(value).collect()
+    }
+    Ok(values)
 }

@@ -124,5 +124,5 @@ pub(crate) use values::StandardCasts;
 pub(crate) use values::typed_as_function;
 pub(crate) use values::{MapAccess, map_extract_function};
 pub(crate) use values::{PlainPlaces, whole_number_functions};
-pub(crate) use values::{UUID, UuidColumns, UuidComparisons, UuidTexts, uuid_function, uuid_text_function, uuid_value};
+pub(crate) use values::{UUID, UuidColumns, UuidComparisons, UuidTexts, uuid_function, uuid_text_function};
 pub(crate) use values::{VariantCasts, variant_function};

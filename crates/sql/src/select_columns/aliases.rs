@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::FromColumn;
 use crate::dialect::normal;
-use crate::syntax::is_volatile;
+use crate::syntax::{column_among, is_volatile, lambda_parameters};
 
 /// Whether a name of the list may be used elsewhere.
 pub(super) fn are_used(select: &Select) -> bool {
@@ -109,6 +109,8 @@ struct Names<'n> {
     queries: usize,
     /// The columns of the selects around an expression, which come first; `None` if they are not known.
     selects: Vec<Option<&'n HashSet<String>>>,
+    /// The parameters of the lambdas around an expression.
+    parameters: Vec<Vec<String>>,
 }
 
 impl Names<'_> {
@@ -116,14 +118,22 @@ impl Names<'_> {
         if known.is_empty() {
             return Ok(());
         }
-        match expr.visit(&mut Names { known, inner, queries: 0, selects: Vec::new() }) {
+        let mut names = Names { known, inner, queries: 0, selects: Vec::new(), parameters: Vec::new() };
+        match expr.visit(&mut names) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(name) => {
-                plan_err!(
-                    "{name} differs each time that it is computed; name it in a subquery: FROM (SELECT … AS {name})"
-                )
+            ControlFlow::Break((name, why)) => {
+                plan_err!("{name} {why}; name it in a subquery: FROM (SELECT … AS {name})")
             }
         }
+    }
+
+    /// A column of a value that is another one at the place of an expression.
+    fn captured(&self, value: &Expr) -> Option<String> {
+        let is_other = |name: &str| {
+            self.selects.iter().flatten().any(|columns| columns.contains(name))
+                || self.parameters.iter().flatten().any(|parameter| parameter == name)
+        };
+        column_among(value, is_other)
     }
 
     /// Whether no subquery around an expression has a column of the name.
@@ -134,36 +144,51 @@ impl Names<'_> {
 }
 
 impl VisitorMut for Names<'_> {
-    type Break = String;
+    /// A name, and why it cannot be replaced.
+    type Break = (String, String);
 
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<String> {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
+        self.parameters.extend(lambda_parameters(expr));
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<Self::Break> {
         self.queries += 1;
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<String> {
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Self::Break> {
         self.queries -= 1;
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
         self.selects.push(self.inner.get(&select.to_string()));
         ControlFlow::Continue(())
     }
 
-    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<String> {
+    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<Self::Break> {
         self.selects.pop();
         ControlFlow::Continue(())
     }
 
     // Runs after the parts of an expression, so that a replacement is not visited again.
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
+        if lambda_parameters(expr).is_some() {
+            self.parameters.pop();
+        }
         if let Expr::Identifier(name) = expr
             && let Some((name, value)) = self.known.iter().rev().find(|(known, _)| *known == normal(name))
             && self.is_free(name)
+            && !self.parameters.iter().flatten().any(|parameter| parameter == name)
         {
             if is_volatile(value) {
-                return ControlFlow::Break(name.clone());
+                return ControlFlow::Break((name.clone(), "differs each time that it is computed".to_owned()));
+            }
+            if let Some(column) = self.captured(value) {
+                let why =
+                    format!("has the column {column}, which is another one in the subquery or lambda that uses it");
+                return ControlFlow::Break((name.clone(), why));
             }
             *expr = value.clone();
         }

@@ -1,7 +1,7 @@
-//! Parameters among the values of a prepared `INSERT … ON CONFLICT DO UPDATE`. Rewritten to a MERGE, its VALUES have no columns that their
+//! Parameters and texts among the values of an `INSERT … ON CONFLICT DO UPDATE`. Rewritten to a MERGE, its VALUES have no columns that their
 //! types would follow from.
 
-use arrow_schema::Schema;
+use arrow_schema::{DataType, Schema};
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, SetExpr, Statement as SqlStatement, Value};
@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, SetExpr, Statemen
 use super::excluded::typed;
 use crate::grammar::parse;
 
-/// Casts parameters that are values of columns to the columns' types.
+/// Casts parameters that are values of columns to the columns' types, and texts to the types of numbers, times and Booleans.
 pub(super) fn cast_parameters(source: &mut Query, columns: &[String], schema: &Schema) -> Result<()> {
     cast_in(source.body.as_mut(), columns, schema)
 }
@@ -45,9 +45,20 @@ fn cast_in(body: &mut SetExpr, columns: &[String], schema: &Schema) -> Result<()
 }
 
 fn cast_parameter(value: &mut Expr, column: &str, schema: &Schema) -> Result<()> {
-    let is_parameter = matches!(&*value, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)));
     let Ok(field) = schema.field_with_name(column) else { return Ok(()) };
-    if !is_parameter {
+    let mut plain = &*value;
+    while let Expr::Nested(inner) = plain {
+        plain = inner;
+    }
+    let is_cast = match plain {
+        Expr::Value(value) if matches!(value.value, Value::Placeholder(_)) => true,
+        Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_)) => {
+            let data_type = field.data_type();
+            data_type.is_numeric() || data_type.is_temporal() || *data_type == DataType::Boolean
+        }
+        _ => false,
+    };
+    if !is_cast {
         return Ok(());
     }
     let text = format!("SELECT {}", typed(&value.to_string(), field.data_type()));

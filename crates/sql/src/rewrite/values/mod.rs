@@ -33,6 +33,6 @@ pub(crate) use self::nested::null_elements::NullElements;
 pub(crate) use self::nested::null_lists::NullLists;
 pub(crate) use self::octet_length::OctetLength;
 pub(crate) use self::rounding::{PlainPlaces, whole_number_functions};
-pub(crate) use self::uuid::{UUID, UuidColumns, uuid_function, uuid_text_function, uuid_value};
+pub(crate) use self::uuid::{UUID, UuidColumns, uuid_function, uuid_text_function};
 pub(crate) use self::uuid_texts::{UuidComparisons, UuidTexts};
 pub(crate) use self::variants::{VariantCasts, variant_function};

@@ -29,15 +29,6 @@ pub(crate) fn uuid_text_function() -> ScalarUDF {
     ScalarUDF::from(UuidText { signature: Signature::any(1, Volatility::Immutable) })
 }
 
-/// The UUID of a text. Other values stay as they are.
-pub(crate) fn uuid_value(value: ScalarValue) -> Result<ScalarValue> {
-    match value.try_as_str() {
-        Some(Some(text)) => Ok(ScalarValue::FixedSizeBinary(16, Some(parsed(text)?.to_vec()))),
-        Some(None) => Ok(ScalarValue::FixedSizeBinary(16, None)),
-        None => Ok(value),
-    }
-}
-
 /// Gives columns that a statement declares the type `UUID`.
 #[derive(Debug)]
 pub(crate) struct UuidColumns;
