@@ -19,6 +19,7 @@
 mod bind;
 mod blocking;
 mod calendar;
+mod captures;
 mod change;
 mod computed;
 mod definition;

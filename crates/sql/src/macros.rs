@@ -12,9 +12,9 @@ use datafusion::sql::sqlparser::ast::{
     Statement as SqlStatement, TableFactor, VisitMut, VisitorMut, visit_expressions,
 };
 
+use crate::captures::{column_among, lambda_parameters};
 use crate::dialect::normal;
 use crate::statement::explained;
-use crate::syntax::{column_among, lambda_parameters};
 
 /// Maximum depth of macros within macros, and so of one that calls itself.
 const MAX_DEPTH: usize = 50;

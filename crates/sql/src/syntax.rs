@@ -7,8 +7,6 @@ use datafusion::sql::sqlparser::ast::{
     visit_expressions,
 };
 
-use crate::dialect::normal;
-
 /// Functions that may return another value when they are called again with the same arguments.
 const VOLATILE: [&str; 5] = ["random", "rand", "uuid", "gen_random_uuid", "nextval"];
 
@@ -25,21 +23,6 @@ pub(crate) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
         over: None,
         within_group: Vec::new(),
     })
-}
-
-/// A column of an expression, named without its table, whose name is one of others.
-pub(crate) fn column_among(expr: &Expr, is_other: impl Fn(&str) -> bool) -> Option<String> {
-    let found = visit_expressions(expr, |inner: &Expr| match inner {
-        Expr::Identifier(name) if is_other(&normal(name)) => ControlFlow::Break(normal(name)),
-        _ => ControlFlow::Continue(()),
-    });
-    found.break_value()
-}
-
-/// The parameters of an expression if it is a lambda.
-pub(crate) fn lambda_parameters(expr: &Expr) -> Option<Vec<String>> {
-    let Expr::Lambda(lambda) = expr else { return None };
-    Some(lambda.params.iter().map(|parameter| normal(&parameter.name)).collect())
 }
 
 /// Whether an expression or a query may differ when it is evaluated again.

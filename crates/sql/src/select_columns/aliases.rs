@@ -11,8 +11,9 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::FromColumn;
+use crate::captures::{column_among, lambda_parameters};
 use crate::dialect::normal;
-use crate::syntax::{column_among, is_volatile, lambda_parameters};
+use crate::syntax::is_volatile;
 
 /// Whether a name of the list may be used elsewhere.
 pub(super) fn are_used(select: &Select) -> bool {
