@@ -75,6 +75,14 @@ impl Macros {
 }
 
 impl Macro {
+    /// Puts the arguments of a call into the places of the parameters. Breaks with a message if they do not fit.
+    fn put_values(&self, name: &str, arguments: &[FunctionArg], body: &mut impl VisitMut) -> ControlFlow<String> {
+        match self.values(name, arguments) {
+            Ok(values) => body.visit(&mut Parameters { name, values: &values, queries: 0, lambdas: Vec::new() }),
+            Err(message) => ControlFlow::Break(message),
+        }
+    }
+
     /// The values of the parameters of a call.
     fn values(&self, name: &str, arguments: &[FunctionArg]) -> Result<HashMap<String, Expr>, String> {
         let mut values = HashMap::new();
@@ -150,13 +158,8 @@ impl VisitorMut for Calls<'_> {
         if function.over.is_some() || function.filter.is_some() || !list.clauses.is_empty() {
             return ControlFlow::Break(format!("{name} is a macro; write OVER, FILTER and ORDER BY within it"));
         }
-        let values = match called.values(&name, &list.args) {
-            Ok(values) => values,
-            Err(message) => return ControlFlow::Break(message),
-        };
         let mut body = body.clone();
-        let mut parameters = Parameters { name: &name, values: &values, queries: 0, lambdas: Vec::new() };
-        body.visit(&mut parameters)?;
+        called.put_values(&name, &list.args, &mut body)?;
         self.has_found = true;
         *expr = Expr::Nested(Box::new(body));
         ControlFlow::Continue(())
@@ -171,13 +174,8 @@ impl VisitorMut for Calls<'_> {
         let MacroDefinition::Table(query) = &called.definition else {
             return ControlFlow::Break(format!("{name} is a macro of a value: write SELECT {name}(…)"));
         };
-        let values = match called.values(&name, &arguments.args) {
-            Ok(values) => values,
-            Err(message) => return ControlFlow::Break(message),
-        };
         let mut subquery = query.clone();
-        let mut parameters = Parameters { name: &name, values: &values, queries: 0, lambdas: Vec::new() };
-        subquery.visit(&mut parameters)?;
+        called.put_values(&name, &arguments.args, &mut subquery)?;
         self.has_found = true;
         *factor = TableFactor::Derived { lateral: false, subquery, alias: alias.take(), sample: None };
         ControlFlow::Continue(())

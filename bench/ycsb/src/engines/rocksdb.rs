@@ -54,7 +54,7 @@ c_functions! {
 /// The library.
 ///
 /// # Errors
-/// What is missing, and how to get it.
+/// A message that says why the library cannot be loaded, and how to install it.
 pub fn api() -> Result<&'static Api, &'static str> {
     static API: OnceLock<Result<Api, String>> = OnceLock::new();
     let load = || {

@@ -11,6 +11,7 @@ mod chosen_rows;
 mod computed_values;
 mod conflict;
 mod copy_from;
+mod derived;
 mod exec;
 mod in_order;
 mod insertion;

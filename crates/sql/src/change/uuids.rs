@@ -1,7 +1,7 @@
 //! Texts as values of UUID columns: they are read as UUIDs, which DataFusion 55 does not do.
 
 use arrow_schema::SchemaRef;
-use datafusion::common::{Result, plan_err};
+use datafusion::common::Result;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
@@ -11,8 +11,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 use lath_text::is_uuid;
 
+use super::derived::select_from;
 use crate::dialect::normal;
-use crate::grammar::parse;
 use crate::rewrite::UUID;
 use crate::statement::explained;
 use crate::syntax::call;
@@ -132,14 +132,5 @@ fn with_uuids(source: &Query, columns: &[String], schema: &SchemaRef) -> Result<
         false => name.clone(),
     };
     let items = names.iter().zip(columns).map(item).collect::<Vec<_>>().join(", ");
-    let text = format!("SELECT {items} FROM (SELECT 1) AS given({})", names.join(", "));
-    let Some(Statement::Statement(statement)) = parse(&text)?.pop_front() else { return plan_err!("{text}") };
-    let SqlStatement::Query(mut query) = *statement else { return plan_err!("{text}") };
-    if let SetExpr::Select(select) = query.body.as_mut()
-        && let Some(from) = select.from.first_mut()
-        && let TableFactor::Derived { subquery, .. } = &mut from.relation
-    {
-        **subquery = source.clone();
-    }
-    Ok(query)
+    select_from(&items, Box::new(source.clone()), "given", &names)
 }

@@ -74,7 +74,7 @@ c_functions! {
 /// The library: the one that `LATH_DUCKDB` names, or the one of the Python package, which exports the C interface too.
 ///
 /// # Errors
-/// What is missing, and how to get it.
+/// A message that says why the library cannot be loaded, and how to install it.
 pub fn api() -> Result<&'static Api, &'static str> {
     static API: OnceLock<Result<Api, String>> = OnceLock::new();
     let load = || {

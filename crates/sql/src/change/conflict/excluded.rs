@@ -6,16 +6,13 @@ use std::str::FromStr;
 
 use arrow_schema::DataType;
 use datafusion::catalog::TableProvider;
-use datafusion::common::{Result, plan_err};
-use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{
-    DoUpdate, Expr, Insert, Query, SetExpr, Statement as SqlStatement, TableFactor, Visit, Visitor,
-};
+use datafusion::common::Result;
+use datafusion::sql::sqlparser::ast::{DoUpdate, Expr, Insert, Query, Visit, Visitor};
 
 use super::quoted;
+use crate::change::derived::select_from;
 use crate::computed::Computation;
 use crate::dialect::normal;
-use crate::grammar::parse;
 use crate::keyed::KeyedTable;
 
 const EXCLUDED: &str = "excluded";
@@ -93,16 +90,7 @@ fn with_columns(source: Box<Query>, given: &[String], columns: &[(String, String
         return Ok(source);
     }
     let values = columns.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ");
-    let text = format!("SELECT *, {values} FROM (SELECT 1) AS {EXCLUDED}({})", given.join(", "));
-    let Some(Statement::Statement(statement)) = parse(&text)?.pop_front() else { return plan_err!("{text}") };
-    let SqlStatement::Query(mut query) = *statement else { return plan_err!("{text}") };
-    if let SetExpr::Select(select) = query.body.as_mut()
-        && let Some(from) = select.from.first_mut()
-        && let TableFactor::Derived { subquery, .. } = &mut from.relation
-    {
-        *subquery = source;
-    }
-    Ok(query)
+    select_from(&format!("*, {values}"), source, EXCLUDED, given)
 }
 
 /// An expression as one of a type, if the type has a name that can be written.
