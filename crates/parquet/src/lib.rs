@@ -55,8 +55,8 @@ pub use lath_predicate::{
     column, column_named, with_decimal_type,
 };
 pub use lath_source::{
-    BlockChecksums, ByteRanges, ChecksummedWriter, CountingSource, LocalFile, MappedFile, Traffic, UnfinishedUpload,
-    Version as FileVersion, is_store,
+    BlockChecksums, ByteRanges, ChecksummedWriter, CountingSource, GrantedAccess, LocalFile, MappedFile, S3Access,
+    S3Keys, Traffic, UnfinishedUpload, Version as FileVersion, is_store,
 };
 pub use options::{Int96Unit, Limits, Strings};
 pub use other_format::OtherFormat;

@@ -8,14 +8,15 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread, ThreadId};
 
 use futures_core::Stream;
-use lath::arrow::array::{RecordBatch, RecordBatchReader};
+use lath::arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use lath::arrow::schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 
+use crate::capsule;
 use crate::error::Failure;
 use crate::fork::{OfProcess, Origin};
 use crate::progress::{Position, Watcher};
-use crate::work::{SIGNAL_PERIOD, guard, is_main_thread};
+use crate::work::{SIGNAL_PERIOD, guard, is_main_thread, run_watched};
 
 /// Batches, each computed when it is requested or earlier.
 pub type BatchStream = Pin<Box<dyn Stream<Item = Result<RecordBatch, Failure>> + Send>>;
@@ -30,14 +31,18 @@ pub struct Running {
     returned: VecDeque<RecordBatch>,
     /// Whether an error has ended the work before the last batch.
     failed: bool,
+    /// Whether [`take_rows`](Self::take_rows) has come to the end.
+    ended: bool,
     schema: SchemaRef,
     position: PositionOf,
     name: &'static str,
+    /// Whether its threads call Python.
+    calls_python: bool,
 }
 
 struct Work {
     batches: BatchStream,
-    stop: Box<dyn Fn() + Send + Sync>,
+    stop: Arc<dyn Fn() + Send + Sync>,
 }
 
 /// The result of waiting for at most [`SIGNAL_PERIOD`].
@@ -60,13 +65,44 @@ impl Running {
         position: PositionOf,
         stop: impl Fn() + Send + Sync + 'static,
     ) -> Self {
-        let work = OfProcess::new(Work { batches, stop: Box::new(stop) });
-        Self { work, returned: VecDeque::new(), failed: false, schema, position, name }
+        let work = OfProcess::new(Work { batches, stop: Arc::new(stop) });
+        Self {
+            work,
+            returned: VecDeque::new(),
+            failed: false,
+            ended: false,
+            schema,
+            position,
+            name,
+            calls_python: false,
+        }
+    }
+
+    /// Says whether threads of the work call Python, to read file objects.
+    #[must_use]
+    pub fn calling_python(self, calls_python: bool) -> Self {
+        Self { calls_python, ..self }
     }
 
     /// The names and types of the columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// The remaining batches for another library, and the watcher that is told their progress.
+    ///
+    /// If threads of the work call Python, the batches are computed now: the other library may hold the GIL while it waits for them.
+    ///
+    /// # Errors
+    /// The failure of such work, or an exception of a signal handler or the watcher.
+    pub fn into_reader(self, py: Python<'_>, watcher: Option<Watcher>) -> PyResult<capsule::Reader> {
+        if !self.calls_python {
+            return Ok(Box::new(Reader::new(self, watcher)));
+        }
+        let (schema, position) = (self.schema.clone(), Arc::clone(&self.position));
+        let stop = Arc::clone(&self.work.get(self.name)?.stop);
+        let batches = run_watched(py, move || stop(), watcher, move || position(), || self.collect())?;
+        Ok(Box::new(RecordBatchIterator::new(batches.into_iter().map(Ok), schema)))
     }
 
     /// Waits a while for a batch.
@@ -83,6 +119,9 @@ impl Running {
         }
         if let Some(batch) = self.returned.pop_front() {
             return Ok(Step::Batch(batch));
+        }
+        if self.ended {
+            return Ok(Step::End);
         }
         let step = guard(|| {
             for wait in [true, false] {
@@ -114,6 +153,30 @@ impl Running {
     pub fn peek(&mut self, row_count: usize) -> Result<Vec<RecordBatch>, Failure> {
         let batches = self.take_until(|taken| taken >= row_count)?;
         self.returned.extend(batches.iter().cloned());
+        Ok(batches)
+    }
+
+    /// Waits for the next rows, at most `row_count`. After the end there are none.
+    ///
+    /// # Errors
+    /// The same as [`step`](Self::step).
+    pub fn take_rows(&mut self, row_count: usize) -> Result<Vec<RecordBatch>, Failure> {
+        let (mut batches, mut left) = (Vec::new(), row_count);
+        while left > 0 && !self.ended {
+            match self.step()? {
+                Step::Batch(batch) if batch.num_rows() > left => {
+                    self.returned.push_front(batch.slice(left, batch.num_rows() - left));
+                    batches.push(batch.slice(0, left));
+                    left = 0;
+                }
+                Step::Batch(batch) => {
+                    left -= batch.num_rows();
+                    batches.push(batch);
+                }
+                Step::End => self.ended = true,
+                Step::Waiting => {}
+            }
+        }
         Ok(batches)
     }
 
@@ -302,11 +365,11 @@ impl Iteration {
     ///
     /// # Errors
     /// If they were already taken.
-    pub fn take(&self, py: Python<'_>) -> PyResult<Reader> {
+    pub fn take(&self, py: Python<'_>) -> PyResult<capsule::Reader> {
         self.origin.check(self.name)?;
         let running = py.detach(|| self.lock().take());
         let running = running.ok_or_else(|| Failure::invalid("these batches were taken already: scan again"))?;
-        Ok(Reader::new(running, self.take_watcher()))
+        running.into_reader(py, self.take_watcher())
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Running>> {
@@ -324,6 +387,16 @@ impl Iteration {
         let told = if watcher.is_due() { watcher.tell(py, (self.position)()) } else { Ok(()) };
         *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
         told
+    }
+}
+
+impl Drop for Iteration {
+    /// Without the GIL, because threads that are waited for may wait for it.
+    fn drop(&mut self) {
+        let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(running) = running.filter(|running| running.calls_python) {
+            Python::try_attach(|py| py.detach(|| drop(running)));
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use lath::{Error, Location, OtherFormat, PredicateError, catalog, store, table};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::location::PythonError;
+
 /// An error that becomes a Python exception.
 #[derive(Debug)]
 pub struct Failure {
@@ -16,6 +18,8 @@ pub struct Failure {
     at: Option<Box<Location>>,
     os_error: Option<i32>,
     mistake: Option<Box<MistakePlace>>,
+    /// The exception of a file object that caused the failure.
+    cause: Option<Box<PyErr>>,
 }
 
 /// The location of a mistake in a statement.
@@ -89,7 +93,7 @@ impl Kind {
 impl Failure {
     /// A failure of a kind, with its message for the user.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), at: None, os_error: None, mistake: None }
+        Self { kind, message: message.into(), at: None, os_error: None, mistake: None, cause: None }
     }
 
     /// A mistake in the text of a statement.
@@ -157,8 +161,13 @@ impl Failure {
             Error::Io { source, .. } => source.raw_os_error(),
             _ => None,
         };
+        let cause = match error {
+            Error::Io { source, .. } => source.get_ref().and_then(|source| source.downcast_ref::<PythonError>()),
+            _ => None,
+        };
+        let cause = cause.map(|raised| Box::new(Python::attach(|py| raised.exception().clone_ref(py))));
         let at = error.location().cloned().map(Box::new);
-        Self { at, os_error, ..Self::new(error_kind(error), message) }
+        Self { at, os_error, cause, ..Self::new(error_kind(error), message) }
     }
 }
 
@@ -292,7 +301,11 @@ fn exception(py: Python<'_>, failure: &Failure) -> PyResult<PyErr> {
     if let Some(code) = failure.os_error {
         exception.setattr("errno", code)?;
     }
-    Ok(PyErr::from_value(exception))
+    let error = PyErr::from_value(exception);
+    if let Some(cause) = &failure.cause {
+        error.set_cause(py, Some(cause.clone_ref(py)));
+    }
+    Ok(error)
 }
 
 /// Instructions for converting a file of another format to Parquet, for messages.

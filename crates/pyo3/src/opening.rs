@@ -1,17 +1,19 @@
 //! The keyword arguments of `lath.open`, which opens files as one table.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use lath::arrow::schema::SchemaRef;
 use lath::lake::{self, LakeOptions, LakeVersion};
-use lath::{Dataset, DatasetOptions, DecryptionKeys, Int96Unit, OpenOptions};
+use lath::{Dataset, DatasetFile, DatasetOptions, DecryptionKeys, Int96Unit, OpenOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::capsule;
 use crate::error::Failure;
+use crate::location::Location;
+use crate::storage;
 
 /// The argument `wait`: how many seconds to wait for other processes.
 ///
@@ -28,25 +30,6 @@ pub fn wait_duration(seconds: f64) -> PyResult<Duration> {
 pub fn duration(argument: &str, seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds)
         .map_err(|error| PyValueError::new_err(format!("{argument}={seconds}: {error}")))
-}
-
-/// One location, or several.
-#[derive(Debug, FromPyObject)]
-pub enum Locations {
-    /// A path or a URL.
-    One(PathBuf),
-    /// Several paths or URLs.
-    Many(Vec<PathBuf>),
-}
-
-impl Locations {
-    /// The locations in order.
-    pub fn into_vec(self) -> Vec<PathBuf> {
-        match self {
-            Self::One(path) => vec![path],
-            Self::Many(paths) => paths,
-        }
-    }
 }
 
 /// The keyword arguments of `lath.open`. In Python it is a `dict` of them, so that another module can open the same
@@ -68,6 +51,7 @@ pub struct Opening {
     pub requests_in_flight: Option<usize>,
     pub retries: Option<usize>,
     pub request_timeout: Option<f64>,
+    pub storage_options: Option<BTreeMap<String, String>>,
 }
 
 /// Files, or a version of a table of Delta Lake or Iceberg, whose files alone do not determine the rows.
@@ -120,6 +104,7 @@ impl Default for Opening {
             requests_in_flight: None,
             retries: None,
             request_timeout: None,
+            storage_options: None,
         }
     }
 }
@@ -150,6 +135,9 @@ impl Opening {
                 .map_err(|error| PyValueError::new_err(format!("request_timeout={seconds}: {error}")))?;
             options = options.request_timeout(timeout);
         }
+        if let Some(given) = &self.storage_options {
+            options = options.granted_access(storage::access(given)?);
+        }
         Ok(options)
     }
 
@@ -157,8 +145,8 @@ impl Opening {
     ///
     /// # Errors
     /// As [`Dataset::open`] and [`lath::lake::find_version`].
-    pub fn open(at: Option<&str>, locations: &[PathBuf], options: DatasetOptions) -> Result<OpenSource, Failure> {
-        if let [location] = locations
+    pub fn open(at: Option<&str>, locations: &[Location], options: DatasetOptions) -> Result<OpenSource, Failure> {
+        if let [Location::Path(location)] = locations
             && let Some(location) = location.to_str().filter(|_| !options.reads_plain_files())
         {
             let at = at.map(str::parse).transpose()?;
@@ -171,7 +159,7 @@ impl Opening {
             Some(_) => Err(Failure::invalid(
                 "at chooses a version of a table of Delta Lake or Iceberg; name the folder of one table",
             )),
-            None => Ok(OpenSource::Files(Dataset::open(locations, options)?)),
+            None => Ok(OpenSource::Files(open_files(locations, options)?)),
         }
     }
 
@@ -202,6 +190,28 @@ impl Opening {
         }
         Ok(Some(self.aad_prefix.iter().cloned().fold(keys, DecryptionKeys::aad_prefix)))
     }
+}
+
+/// Opens paths as [`Dataset::open`] does, and file objects.
+fn open_files(locations: &[Location], options: DatasetOptions) -> Result<Dataset, Failure> {
+    let paths = locations.iter().map(|location| match location {
+        Location::Path(path) => Some(path),
+        Location::Object(_) => None,
+    });
+    if let Some(paths) = paths.collect::<Option<Vec<_>>>() {
+        return Ok(Dataset::open(paths, options)?);
+    }
+    let mut files = Vec::new();
+    for location in locations {
+        match location {
+            Location::Path(path) => files.extend(DatasetFile::find(path, &options)?),
+            Location::Object(object) => {
+                let open = options.file_options().clone().name(Arc::clone(object.name()));
+                files.push(open.from_source(Arc::clone(object.source()))?.into());
+            }
+        }
+    }
+    Ok(Dataset::from_files(files, options)?)
 }
 
 fn key(argument: &str, bytes: &[u8]) -> PyResult<Vec<u8>> {

@@ -114,6 +114,48 @@ impl PyAnswer {
         self.rows_with_offsets(py)?.into_pandas(py)
     }
 
+    /// As `to_pandas`.
+    fn df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.to_pandas(py)
+    }
+
+    /// As `to_polars`.
+    fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.to_polars(py)
+    }
+
+    /// As `to_arrow`.
+    fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.to_arrow(py)
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn columns(&self) -> Vec<&str> {
+        self.schema.fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
+    /// The remaining rows as tuples.
+    fn fetchall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.fetch(py, usize::MAX)
+    }
+
+    /// The next rows as tuples.
+    #[pyo3(signature = (size = 1))]
+    fn fetchmany<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyAny>> {
+        self.fetch(py, size)
+    }
+
+    /// The next row as a tuple; `None` after the last one.
+    fn fetchone<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.fetch(py, 1)?.try_iter()?.next().transpose()
+    }
+
+    /// Prints the first rows as a table.
+    fn show(&self, py: Python<'_>) -> PyResult<()> {
+        py.import("builtins")?.call_method1("print", (self.__repr__(py)?,)).map(drop)
+    }
+
     /// Stops the statement. Unread rows are lost.
     fn close(&self, py: Python<'_>) {
         if self.origin == Origin::here() {
@@ -150,6 +192,25 @@ impl PyAnswer {
 }
 
 impl PyAnswer {
+    /// The next rows as tuples.
+    fn fetch<'py>(&self, py: Python<'py>, row_count: usize) -> PyResult<Bound<'py, PyAny>> {
+        self.origin.check(RESULT)?;
+        let schema = schema_with_offsets(&self.schema);
+        let rows = work::run(
+            py,
+            || self.stop.stop(),
+            || match self.lock().as_mut() {
+                Some(running) => {
+                    let batches = running.take_rows(row_count)?;
+                    Ok(batches.iter().map(|batch| batch_with_offsets(batch, &schema)).collect::<Result<_, _>>()?)
+                }
+                None => Err(Failure::invalid("the rows of this result were taken already: run the statement again")),
+            },
+        )?;
+        let table = Rows::new(schema, rows).into_arrow(py)?;
+        py.import("lath_sql._fetch")?.call_method1("tuples", (table,))
+    }
+
     /// The first rows as a table. They are computed for it, and can still be read.
     fn shown<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyAny>> {
         let fields = self.schema.fields();

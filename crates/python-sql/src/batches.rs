@@ -109,7 +109,7 @@ impl PyBatches {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        capsule::stream_out(py, Box::new(self.iteration.take(py)?))
+        capsule::stream_out(py, self.iteration.take(py)?)
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

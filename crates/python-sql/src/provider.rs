@@ -2,7 +2,6 @@
 //! Datasets as table providers of the Python package of DataFusion.
 
 use std::future::Future;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -16,6 +15,7 @@ use datafusion_ffi::table_provider::FFI_TableProvider;
 use lath::arrow::schema::SchemaRef;
 use lath_pyo3::error::{Failure, Kind};
 use lath_pyo3::fork::{OfProcess, runtime};
+use lath_pyo3::location::Location;
 use lath_pyo3::opening::{OpenSource, Opening};
 use lath_pyo3::work;
 use lath_sql::{LathTable, lake_table};
@@ -28,11 +28,13 @@ use tokio::runtime::{Builder, Handle, Runtime};
 #[pyfunction]
 #[pyo3(signature = (locations, opening, session, /))]
 pub(crate) fn table_provider<'py>(
-    locations: Vec<PathBuf>,
+    locations: Vec<Location>,
     opening: Opening,
     session: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let py = session.py();
+    // Threads of a query cannot wait for the GIL.
+    let locations = locations.into_iter().map(Location::into_memory).collect::<PyResult<Vec<_>>>()?;
     let codec = session_codec(session)?;
     let threads = threads()?;
     let runtime = runtime()?;

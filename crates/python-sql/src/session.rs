@@ -12,6 +12,7 @@ use lath_cluster::{Cluster, ClusterOptions};
 use lath_pyo3::encryption::encryption_key as key_argument;
 use lath_pyo3::error::{Failure, Kind};
 use lath_pyo3::fork::{OfProcess, Origin, runtime};
+use lath_pyo3::location::Location;
 use lath_pyo3::opening::{OpenSource, Opening, wait_duration};
 use lath_pyo3::{capsule, work};
 use lath_sql::{BlockingSession, Error, Session, SessionBuilder, Stop, lake_table, split_statements};
@@ -46,6 +47,8 @@ pub(crate) struct PySession {
     /// `None` once it is closed.
     open: Mutex<Option<OfProcess<Open>>>,
     origin: Origin,
+    /// Whether statements find variables of their caller.
+    finds_variables: bool,
 }
 
 #[derive(Clone)]
@@ -68,7 +71,8 @@ impl PySession {
         cluster = None,
         cluster_token = None,
         cluster_ca = None,
-        cluster_min_bytes = None
+        cluster_min_bytes = None,
+        replacement_scans = true
     ))]
     #[expect(clippy::too_many_arguments, reason = "each is a keyword in Python")]
     fn new(
@@ -83,6 +87,7 @@ impl PySession {
         cluster_token: Option<String>,
         cluster_ca: Option<PathBuf>,
         cluster_min_bytes: Option<u64>,
+        replacement_scans: bool,
     ) -> PyResult<Self> {
         if threads == Some(0) || memory_limit == Some(0) {
             return Err(PyValueError::new_err("threads and memory_limit have to be at least 1"));
@@ -123,12 +128,23 @@ impl PySession {
             session.map_err(|error| failure(error, ""))
         })?;
         let open = Open { session: Arc::new(session), runtime };
-        Ok(Self { open: Mutex::new(Some(OfProcess::new(open))), origin: Origin::here() })
+        let open = Mutex::new(Some(OfProcess::new(open)));
+        Ok(Self { open, origin: Origin::here(), finds_variables: replacement_scans })
     }
 
     /// Runs the statements of a text, and returns the result of the last one.
     #[pyo3(signature = (text, /))]
     fn sql(&self, py: Python<'_>, text: &str) -> PyResult<PyAnswer> {
+        let frame = match self.finds_variables {
+            true => Some(py.import("lath_sql._scope")?.call_method0("caller")?),
+            false => None,
+        };
+        self.sql_within(py, text, frame)
+    }
+
+    /// As `sql`, with the variables of a frame.
+    #[pyo3(name = "_sql_within", signature = (text, frame, /))]
+    fn sql_within(&self, py: Python<'_>, text: &str, frame: Option<Bound<'_, PyAny>>) -> PyResult<PyAnswer> {
         let Open { session, .. } = self.open()?;
         let text: Arc<str> = text.into();
         let statements = split_statements(&text).map_err(|error| failure(error, &text))?;
@@ -139,7 +155,15 @@ impl PySession {
         checked.map_err(|error| failure(error, &text))?;
         for statement in statements {
             let is_last = statement == last;
-            let (answer, has_rows) = run(py, &session, &text, statement.clone())?;
+            let found = match &frame {
+                Some(frame) => self.register_variables(py, &text, &statement, frame)?,
+                None => Vec::new(),
+            };
+            let ran = run(py, &session, &text, statement.clone());
+            for name in &found {
+                self.deregister(name)?;
+            }
+            let (answer, has_rows) = ran?;
             if !has_rows {
                 answer.finish(py)?;
             }
@@ -172,7 +196,9 @@ impl PySession {
         let open = self.open()?;
         let lath = py.import("lath._lath")?;
         if source.is_instance(&lath.getattr("Dataset")?)? {
-            let (locations, opening): (Vec<PathBuf>, Opening) = source.call_method0("_opening")?.extract()?;
+            let (locations, opening): (Vec<Location>, Opening) = source.call_method0("_opening")?.extract()?;
+            // Threads of a query cannot wait for the GIL.
+            let locations = locations.into_iter().map(Location::into_memory).collect::<PyResult<Vec<_>>>()?;
             let options = opening.options(py)?.runtime(&open.runtime);
             let opened = work::run_to_end(py, move || Opening::open(opening.at.as_deref(), &locations, options))?;
             open.replace(name, || {
@@ -237,6 +263,29 @@ impl PySession {
 }
 
 impl PySession {
+    /// Registers the variables of a frame that a statement reads as tables, and returns their names.
+    fn register_variables(
+        &self,
+        py: Python<'_>,
+        text: &Arc<str>,
+        statement: &Range<usize>,
+        frame: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<String>> {
+        let missing = self.open()?.session.missing_tables(text, statement.clone());
+        if missing.is_empty() {
+            return Ok(missing);
+        }
+        let found = py.import("lath_sql._scope")?.call_method1("find", (frame, missing))?;
+        let mut names = Vec::new();
+        for (name, source) in found.extract::<Vec<(String, Bound<'_, PyAny>)>>()? {
+            // Quoted: it may have upper-case letters.
+            let name = TableReference::bare(name).to_quoted_string();
+            self.register(py, &name, &source)?;
+            names.push(name);
+        }
+        Ok(names)
+    }
+
     fn open(&self) -> Result<Open, Failure> {
         self.origin.check(SESSION)?;
         let open = self.lock();

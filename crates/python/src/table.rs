@@ -27,7 +27,8 @@ use crate::value::KeyFields;
 use lath_pyo3::encryption::encryption_key as key_argument;
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::{OfProcess, Origin, runtime};
-use lath_pyo3::opening::{Locations, Opening, duration, wait_duration};
+use lath_pyo3::location::Locations;
+use lath_pyo3::opening::{Opening, duration, wait_duration};
 use lath_pyo3::progress::Watcher;
 use lath_pyo3::rows::Rows;
 use lath_pyo3::{capsule, progress, work};
@@ -521,16 +522,26 @@ impl PyTable {
 }
 
 /// The files that a table is made of.
-#[derive(FromPyObject)]
 enum ImportSource<'py> {
-    Dataset(PyRef<'py, PyDataset>),
+    Dataset(Bound<'py, PyDataset>),
     Locations(Locations),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for ImportSource<'py> {
+    type Error = PyErr;
+
+    fn extract(source: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match source.cast::<PyDataset>() {
+            Ok(dataset) => Ok(Self::Dataset(dataset.to_owned())),
+            Err(_) => source.extract().map(Self::Locations),
+        }
+    }
 }
 
 impl ImportSource<'_> {
     fn dataset(self, py: Python<'_>) -> PyResult<Dataset> {
         match self {
-            Self::Dataset(dataset) => dataset.all_files(py),
+            Self::Dataset(dataset) => dataset.get().all_files(py),
             Self::Locations(locations) => {
                 let locations = locations.into_vec();
                 // Files with other columns than the first one's are written again.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import os
 import shutil
 import sys
@@ -186,3 +187,30 @@ def test_freed_memory_is_given_back(tmp_path: Path) -> None:
     del table
     lath.release_memory()
     assert before - resident_bytes() > 40_000_000
+
+
+def test_a_dataset_is_used_like_a_table(trips: lath.Dataset) -> None:
+    assert len(trips) == trips.num_rows == 30000
+    assert trips.columns == trips.schema.names
+    assert bool(trips) and bool(trips.find("price < 0")) and len(trips.find("price < 0")) == 0
+    assert trips.head(3).to_arrow() == trips.to_arrow().slice(0, 3)
+    assert trips.head(2, ["price"]).to_arrow().column_names == ["price"]
+    assert sum(len(batch) for batch in trips) == 30000
+    assert trips.scan(["price"], row_groups=[1]).count() < trips.scan(["price"]).count()
+
+
+def test_notebooks_show_the_first_rows(trips: lath.Dataset) -> None:
+    shown = trips._repr_html_()
+    assert shown is not None and shown.count("<tr>") == 11 and "2025-01.parquet" in shown
+    shown = trips.find("price > 12", ["price"])._repr_html_()
+    assert shown is not None and "<th>price<br>" in shown and "the first 10 rows" in shown
+    shown = lath.open(TRIPS).find("price < 0")._repr_html_()
+    assert shown is not None and "the first 0 rows" in shown
+
+
+def test_datasets_and_conditions_are_pickled(trips: lath.Dataset) -> None:
+    again = pickle.loads(pickle.dumps(trips))
+    assert (again.files, again.schema) == (trips.files, trips.schema)
+    condition = (lath.col("price") > 12) & ~lath.col("from").isin(["Harbour"]) & lath.col("rider.plan").is_not_null()
+    assert str(pickle.loads(pickle.dumps(condition))) == str(condition)
+    assert trips.count(pickle.loads(pickle.dumps(condition))) == trips.count(condition) > 0

@@ -73,3 +73,46 @@ def test_pyarrow_reads_files_of_encrypted_tables(tmp_path: Path) -> None:
     read = pq.ParquetFile(file, decryption_properties=properties).read()
     assert read.column("id").to_pylist() == list(range(1000))
     assert read.column("name")[7].as_py() == "name 7"
+
+
+@pytest.mark.parametrize("has_plaintext_footer", [False, True])
+def test_encrypted_files_are_exchanged_with_pyarrow(tmp_path: Path, has_plaintext_footer: bool) -> None:
+    encryption = pytest.importorskip("pyarrow.parquet.encryption")
+    path, key = tmp_path / "names.parquet", KEY[:16]
+    table = pa.table({"id": range(1000), "name": ["secret name"] * 1000})
+    keys: lath.WriteKeys = {"footer_key": key, "aad_prefix": b"names", "plaintext_footer": has_plaintext_footer}
+    lath.write_table(table, path, encryption_properties=keys)
+    assert b"secret name" not in path.read_bytes()
+    reading = encryption.create_decryption_properties(footer_key=key)
+    assert pq.read_table(path, decryption_properties=reading) == table
+    assert lath.read_table(path, decryption_properties={"footer_key": key}) == table
+    with pytest.raises(lath.EncryptedError):
+        lath.read_table(path)
+    with pytest.raises(lath.Error):
+        lath.read_table(path, decryption_properties={"footer_key": KEY[16:]})
+    pq.write_table(table, path, encryption_properties=encryption.create_encryption_properties(footer_key=key))
+    assert lath.read_metadata(path, decryption_properties={"footer_key": key}).num_rows == 1000
+
+
+def test_columns_have_their_own_keys_or_none(tmp_path: Path) -> None:
+    path = tmp_path / "names.parquet"
+    table = pa.table({"id": range(10), "name": ["secret"] * 10, "country": ["plain"] * 10})
+    keys: lath.WriteKeys = {
+        "footer_key": KEY,
+        "column_keys": {"name": KEY[:16]},
+        "plaintext_columns": ["country"],
+        "plaintext_footer": True,
+        "aad_prefix": b"names",
+        "store_aad_prefix": False,
+    }
+    lath.write_table(table, path, encryption_properties=keys)
+    assert b"secret" not in path.read_bytes() and b"plain" in path.read_bytes()
+    assert lath.read_table(path, columns=["country"]).num_rows == 10
+    whole: lath.ReadKeys = {"footer_key": KEY, "column_keys": {"name": KEY[:16]}, "aad_prefix": b"names"}
+    assert lath.read_table(path, decryption_properties=whole) == table
+    with pytest.raises(lath.EncryptedError):
+        lath.read_table(path, columns=["name"])
+    with pytest.raises(lath.InvalidError, match="there is no key 'colour'"):
+        lath.write_table(table, path, encryption_properties={"footer_key": KEY, "colour": b""})  # type: ignore[arg-type]
+    with pytest.raises(lath.InvalidError, match="give footer_key"):
+        lath.write_table(table, path, encryption_properties={"column_keys": {}})

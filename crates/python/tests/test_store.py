@@ -258,3 +258,39 @@ def test_opening_waits_for_another_process(tmp_path: Path) -> None:
         lath.Store(store, wait=-1)
     with pytest.raises(ValueError, match="give its folder"):
         lath.Session(wait=1)
+
+
+def test_a_store_is_closed(tmp_path: Path) -> None:
+    with lath.Store(tmp_path / "s.lath") as store:
+        store[b"a"] = b"1"
+        tree = store.tree("other")
+        with store.transaction() as changes:
+            changes[b"b"] = b"2"
+            with pytest.raises(lath.InvalidError, match="a transaction of the store is open"):
+                store.close()
+    store.close()
+    with pytest.raises(lath.InvalidError, match="the store is closed"):
+        store[b"a"]
+    with pytest.raises(lath.InvalidError, match="the store is closed"):
+        tree.get(b"a")
+    with pytest.raises(lath.InvalidError, match="the store is closed"):
+        store.update({b"a": b"2"})
+    # Nothing keeps it open.
+    with lath.Store(tmp_path / "s.lath", wait=0) as again:
+        assert dict(again.items()) == {b"a": b"1", b"b": b"2"}
+        snapshot = again.snapshot()
+    assert snapshot[b"a"] == b"1"
+
+
+def test_missing_keys_get_a_default(tmp_path: Path) -> None:
+    with lath.Store(tmp_path / "s.lath") as store:
+        assert store.setdefault(b"a", b"1") == b"1"
+        assert store.setdefault(b"a", b"2") == b"1"
+        with store.transaction() as changes:
+            assert changes.setdefault(b"b", b"3") == b"3"
+            assert changes.popitem() == (b"b", b"3")
+        assert store.popitem() == (b"a", b"1")
+        with pytest.raises(KeyError):
+            store.popitem()
+        with pytest.raises(TypeError, match="bytes"):
+            store.setdefault("a", b"1")  # type: ignore[arg-type]

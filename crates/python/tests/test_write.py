@@ -99,10 +99,11 @@ def test_options_are_those_of_pyarrow(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"flavor": "spark"}, "flavor: Lath does not have this option"),
-        ({"version": "1.0"}, "version"),
-        ({"coerce_timestamps": "ms"}, "coerce_timestamps"),
+        ({"version": "3.0"}, "version"),
+        ({"allow_truncated_timestamps": True}, "nothing is truncated"),
+        ({"use_deprecated_int96_timestamps": True}, "use_deprecated_int96_timestamps"),
         ({"use_content_defined_chunking": True}, "use_content_defined_chunking"),
-        ({"store_schema": False}, "store_schema"),
+        ({"encryption_properties": object()}, "encryption_properties: give a dict of keys"),
         ({"compression": "zip"}, "compression: there is no codec zip"),
         ({"compression": {"none": "zstd"}}, "compression: there is no column none"),
         ({"compression": "snappy", "compression_level": 3}, "compression: snappy has no levels"),
@@ -122,7 +123,7 @@ def test_options_that_cannot_be_honoured_are_errors(tmp_path: Path, options: dic
         lath.write_table(TABLE, tmp_path / "t.parquet", **options)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(TypeError, match="colour"):
-        lath.write_table(TABLE, tmp_path / "t.parquet", colour="red")
+        lath.write_table(TABLE, tmp_path / "t.parquet", colour="red")  # type: ignore[call-arg]
 
 
 def test_a_writer_leaves_a_whole_file_or_none(tmp_path: Path) -> None:
@@ -188,7 +189,7 @@ def test_tables_are_read_with_the_names_of_pyarrow(tmp_path: Path) -> None:
     assert lath.read_table(path, filters="n = 3").num_rows == 1
     assert lath.read_table(path, filters=lath.col("n") == 3, use_threads=False).num_rows == 1
     assert pa.types.is_dictionary(lath.read_table(path, read_dictionary=["s"]).schema.field("s").type)
-    refused: list[dict[str, Any]] = [{"schema": 1}, {"memory_map": True}, {"filesystem": 3}, {"partitioning": "x"}]
+    refused: list[dict[str, Any]] = [{"memory_map": True}, {"pre_buffer": False}, {"partitioning": "x"}]
     for options in refused:
         with pytest.raises(lath.InvalidError, match="Lath does not have this option"):
             lath.read_table(path, **options)
@@ -436,3 +437,68 @@ def test_objects_are_written_whole_or_not_at_all(endpoint: str, tmp_path: Path) 
         lath.write_table(TABLE, "s3://nowhere/t.parquet")
     answer: Any = lath.sql("COPY (SELECT 1 AS a, 2 AS b) TO 's3://lath/copied' PARTITIONED BY (b)").to_arrow()
     assert answer.num_rows == 1 and lath.open("s3://lath/copied").to_arrow().to_pylist() == [{"a": 1, "b": 2}]
+
+
+def test_timestamps_get_the_unit_that_was_asked_for(tmp_path: Path) -> None:
+    moments = pa.array([1_000_000_000, None, 2_000_000_000], pa.timestamp("ns", "UTC"))
+    table = pa.table({"at": moments, "list": pa.array([[1_000_000], [], None], pa.list_(pa.timestamp("us")))})
+    path = tmp_path / "times.parquet"
+    for arguments, unit in [({"coerce_timestamps": "ms"}, "ms"), ({"coerce_timestamps": "us"}, "us"), ({"version": "2.4"}, "us")]:
+        lath.write_table(table, path, **arguments)  # type: ignore[arg-type]
+        read = pq.read_table(path)
+        assert read.schema.field("at").type == pa.timestamp(unit, "UTC")
+        assert read["at"].cast(moments.type).combine_chunks() == moments
+    fine = pa.table({"at": pa.array([1_000_000_001], pa.timestamp("ns"))})
+    with pytest.raises(lath.OutOfRangeError, match="column \"at\".*allow_truncated_timestamps"):
+        lath.write_table(fine, path, coerce_timestamps="ms")
+    lath.write_table(fine, path, coerce_timestamps="ms", allow_truncated_timestamps=True)
+    assert pq.read_table(path)["at"].cast(pa.int64()).to_pylist() == [1000]
+    with pytest.raises(ValueError, match="coerce_timestamps=\"h\""):
+        lath.write_table(fine, path, coerce_timestamps="h")  # type: ignore[arg-type]
+    with pytest.raises(lath.InvalidError, match="nothing is truncated"):
+        lath.write_table(fine, path, allow_truncated_timestamps=True)
+
+
+def test_older_versions_have_no_unsigned_integers(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.parquet"
+    lath.write_table(pa.table({"id": pa.array([0, 2**32 - 1], pa.uint32())}), path, version="1.0")
+    assert pq.read_table(path) == pa.table({"id": pa.array([0, 2**32 - 1], pa.int64())})
+    with pytest.raises(lath.InvalidError, match="version='3'"):
+        lath.write_table(pa.table({"id": [1]}), path, version="3")  # type: ignore[arg-type]
+
+
+def test_the_arrow_schema_can_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "plain.parquet"
+    table = pa.table({"text": pa.array(["a"], pa.large_string())})
+    lath.write_table(table, path, store_schema=False)
+    assert b"ARROW:schema" not in (pq.read_metadata(path).metadata or {})
+    assert lath.read_schema(path) == pa.schema([("text", pa.string())])
+
+
+def test_each_call_has_row_groups_of_the_size_that_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "groups.parquet"
+    table = pa.table({"id": range(250)})
+    with lath.ParquetWriter(path, table.schema) as writer:
+        writer.write_table(table)
+        writer.write_table(table, row_group_size=100)
+        writer.write_batch(table.to_batches()[0], 300)
+        writer.add_key_value_metadata({"a": "1", "b": "2"})
+        writer.add_key_value_metadata({"a": "3"})
+    metadata = pq.read_metadata(path)
+    assert [metadata.row_group(at).num_rows for at in range(metadata.num_row_groups)] == [250, 100, 100, 50, 250]
+    assert {key: value for key, value in metadata.metadata.items() if len(key) == 1} == {b"a": b"3", b"b": b"2"}
+    assert pq.read_table(path)["id"].to_pylist() == [*range(250)] * 3
+    with pytest.raises(lath.InvalidError, match="row_group_size=0.5"):
+        lath.write_table(table, path, row_group_size=0.5)
+    assert lath.write_table(table, path, row_group_size=125.0).row_groups == 2
+
+
+def test_sorting_columns_are_taken_by_number(tmp_path: Path) -> None:
+    path = tmp_path / "sorted.parquet"
+    table = pa.table({"a": [3, 2, 1], "b": ["x", "y", "z"]})
+    columns = [pq.SortingColumn(0, descending=True, nulls_first=True), lath.SortingColumn(1)]
+    lath.write_table(table, path, sorting_columns=columns)
+    expected = (lath.SortingColumn(0, True, True), lath.SortingColumn(1))
+    assert lath.read_metadata(path).row_group(0).sorting_columns == expected
+    with pytest.raises(lath.InvalidError, match="there is no column 2"):
+        lath.write_table(table, path, sorting_columns=[lath.SortingColumn(2)])

@@ -7,6 +7,8 @@ use datafusion::common::TableReference;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::execute_stream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::sql::parser::{CopyToSource, Statement};
+use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use futures_util::{Stream, StreamExt};
 use std::fmt;
 use std::future::Future;
@@ -177,6 +179,28 @@ impl BlockingSession {
         table_names(self.session())
     }
 
+    /// The names without a schema that the query in the statement at `range` of `text` reads as tables, and that the session does not have. A
+    /// caller can register them before the statement is run.
+    ///
+    /// # Panics
+    /// If there is no such range of `text`.
+    pub fn missing_tables(&self, text: &str, range: Range<usize>) -> Vec<String> {
+        let state = self.session().context().state();
+        let known = self.tables();
+        let mut missing = Vec::new();
+        for query in parse(&text[range]).unwrap_or_default().iter().filter_map(query_within) {
+            for table in state.resolve_table_references(&query).unwrap_or_default() {
+                if let TableReference::Bare { table } = table
+                    && !known.iter().any(|known| **known == *table)
+                    && !missing.iter().any(|known: &String| **known == *table)
+                {
+                    missing.push(table.to_string());
+                }
+            }
+        }
+        missing
+    }
+
     /// The columns of a table, a view, or files by their name; `None` if it does not exist or cannot be read.
     pub fn columns(&self, table: &str) -> Option<SchemaRef> {
         let context = self.session().context();
@@ -194,6 +218,25 @@ impl BlockingSession {
     pub fn functions(&self) -> Vec<String> {
         function_names(self.session())
     }
+}
+
+/// The query that a statement reads rows by, without the tables that it changes.
+fn query_within(statement: &Statement) -> Option<Statement> {
+    let query = match statement {
+        Statement::Explain(explain) => return query_within(&explain.statement),
+        Statement::CopyTo(copy) => match &copy.source {
+            CopyToSource::Query(query) => query.clone(),
+            CopyToSource::Relation(_) => return None,
+        },
+        Statement::Statement(inner) => match inner.as_ref() {
+            SqlStatement::Query(query) => query.clone(),
+            SqlStatement::Insert(insert) => insert.source.clone()?,
+            SqlStatement::CreateTable(table) => table.query.clone()?,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(Statement::Statement(Box::new(SqlStatement::Query(query))))
 }
 
 impl Answer {

@@ -83,6 +83,11 @@ impl DatasetOptions {
         self
     }
 
+    /// The options with which each file is opened.
+    pub fn file_options(&self) -> &OpenOptions {
+        &self.open
+    }
+
     /// Whether the schema is the union of all files' schemas, instead of the first one's.
     ///
     /// Columns and the fields of structs are matched by name, and a file that lacks one has nulls there. If types differ, the

@@ -41,6 +41,7 @@ class Session:
         cluster_token: str | None = None,
         cluster_ca: str | PathLike[str] | None = None,
         cluster_min_bytes: int | None = None,
+        replacement_scans: bool = True,
     ) -> None:
         """Opens a session.
 
@@ -54,6 +55,9 @@ class Session:
         ``cluster`` lists workers, as ``"10.0.0.7:9301"``, on which larger queries run: those that read at least ``cluster_min_bytes``
         compressed bytes (16 MiB by default). ``cluster_token`` is the token that they ask for, and ``cluster_ca`` the PEM file of the authority
         of workers with TLS, as ``"https://10.0.0.7:9301"``, unless the system trusts it; ``"local:4"`` starts four in this process, for trying.
+
+        With ``replacement_scans``, a name that is no table of the session is a variable of the code that calls ``sql``: a dataset, a scan or a
+        table of Lath, or a data frame, table or reader of another library. The statement reads it as it is then.
         """
     def sql(self, text: str, /) -> Result:
         """Runs one or more statements, separated by ``;``, and returns the result of the last one. The others must not be queries.
@@ -61,6 +65,7 @@ class Session:
         The name of a file, folder, glob or URL in quotes is a table. A query is computed while its result is read. Statements that change
         something (INSERT, COPY, CREATE…) are complete when this returns.
         """
+    def _sql_within(self, text: str, frame: object, /) -> Result: ...
     def transaction(self, *, read_only: bool = False) -> SessionTransaction:
         """A transaction for a ``with`` block: its changes are committed together at the end, and undone if the block raises an exception.
 
@@ -115,9 +120,23 @@ class Result:
     @property
     def counters(self) -> dict[str, int]:
         """Counters of what scans of files have pruned and read so far, summed over all scans, by the names that ``explain`` shows."""
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
     def to_arrow(self) -> pyarrow.Table: ...
     def to_polars(self) -> polars.DataFrame: ...
     def to_pandas(self) -> pandas.DataFrame: ...
+    def arrow(self) -> pyarrow.Table: ...
+    def pl(self) -> polars.DataFrame: ...
+    def df(self) -> pandas.DataFrame: ...
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row; ``None`` after the last one. Needs pyarrow, as the next two."""
+    def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
+        """The next rows, at most ``size``."""
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """The remaining rows."""
+    def show(self) -> None:
+        """Prints the first rows as a table. They can still be read."""
     def close(self) -> None:
         """Stops the statement. Unread rows are lost."""
     def _repr_html_(self) -> str: ...

@@ -44,10 +44,11 @@ from lath._lath import (
     Tree,
     __version__,
     col,
-    open,
     release_memory,
     where,
 )
+from lath._open import open
+
 # Type checkers take it for true; `typing` itself takes as long to import as all of `lath`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +57,20 @@ if TYPE_CHECKING:
 
     from lath._arrow_dataset import ArrowDataset as ArrowDataset
     from lath._arrow_dataset import arrow_dataset as arrow_dataset
+    from lath._encryption import ReadKeys as ReadKeys
+    from lath._encryption import WriteKeys as WriteKeys
+    from lath._metadata import (
+        ChunkStatistics,
+        ColumnChunkMetaData,
+        ColumnSchema,
+        FileMetaData,
+        LogicalType,
+        ParquetSchema,
+        RowGroupMetaData,
+        SortingColumn,
+    )
+    from lath._parquet_file import ParquetFile, read_metadata, read_schema
+    from lath._partitioned import WrittenFile, write_to_dataset
     from lath._polars import scan_polars
     from lath._read import read_table
     from lath._report import Pruned, Report
@@ -66,18 +81,33 @@ if TYPE_CHECKING:
 #: Names that are imported when they are first used, with their modules.
 _LATER = {
     "ArrowDataset": "_arrow_dataset",
+    "ChunkStatistics": "_metadata",
+    "ColumnChunkMetaData": "_metadata",
+    "ColumnSchema": "_metadata",
     "ColumnStatistics": "_statistics",
+    "FileMetaData": "_metadata",
     "Known": "_statistics",
+    "LogicalType": "_metadata",
+    "ParquetFile": "_parquet_file",
+    "ParquetSchema": "_metadata",
     "ParquetWriter": "_write",
     "Pruned": "_report",
+    "ReadKeys": "_encryption",
     "Report": "_report",
+    "RowGroupMetaData": "_metadata",
+    "SortingColumn": "_metadata",
     "Statistics": "_statistics",
+    "WriteKeys": "_encryption",
     "Written": "_write",
+    "WrittenFile": "_partitioned",
     "arrow_dataset": "_arrow_dataset",
+    "read_metadata": "_parquet_file",
+    "read_schema": "_parquet_file",
     "read_table": "_read",
     "scan_polars": "_polars",
     "sql": "_sql",
     "write_table": "_write",
+    "write_to_dataset": "_partitioned",
 }
 
 
@@ -101,13 +131,17 @@ def __dir__() -> list[str]:
 
 # Without what needs pyarrow or `lath_sql`, so that `from lath import *` needs neither.
 __all__ = [
+    "__version__",
     "Batch",
     "Batches",
     "BusyError",
     "CancelledError",
     "Changes",
-    "Follower",
+    "ChunkStatistics",
+    "col",
     "Column",
+    "ColumnChunkMetaData",
+    "ColumnSchema",
     "ColumnStatistics",
     "CorruptError",
     "Dataset",
@@ -115,21 +149,36 @@ __all__ = [
     "Entries",
     "Error",
     "ExistsError",
+    "FileMetaData",
+    "Follower",
     "InternalError",
     "InvalidError",
     "IoError",
     "Known",
     "LimitError",
+    "LogicalType",
     "NotFoundError",
     "NotParquetError",
+    "open",
     "OutOfRangeError",
+    "ParquetFile",
+    "ParquetSchema",
     "ParquetWriter",
     "Predicate",
     "Pruned",
+    "read_metadata",
+    "read_schema",
+    "read_table",
+    "ReadKeys",
+    "release_memory",
     "Report",
+    "RowGroupMetaData",
     "Scan",
+    "scan_polars",
     "Schema",
     "Snapshot",
+    "SortingColumn",
+    "sql",
     "StatementError",
     "Statistics",
     "Store",
@@ -140,14 +189,10 @@ __all__ = [
     "Transaction",
     "Tree",
     "UnsupportedError",
-    "Written",
-    "__version__",
-    "col",
-    "open",
-    "read_table",
-    "release_memory",
-    "scan_polars",
-    "sql",
     "where",
     "write_table",
+    "write_to_dataset",
+    "WriteKeys",
+    "Written",
+    "WrittenFile",
 ]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 from pyarrow.fs import LocalFileSystem
 
-from lath._lath import Dataset, Scan, TableScan, open
+from lath._lath import Dataset, Scan, TableScan
+from lath._options import OpenOptions
 from lath._progress import Progress
 from lath._report import Report
 from lath._source import TableSource, open_rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from lath._files import FileLike
 
 
 class ArrowDataset(pads.FileSystemDataset):  # type: ignore[misc]
@@ -40,7 +45,7 @@ class ArrowDataset(pads.FileSystemDataset):  # type: ignore[misc]
     def __reduce__(self) -> tuple[Any, ...]:
         if not isinstance(self._lath, Dataset):
             raise TypeError("a table with a primary key is not pickled: open it where it is needed")
-        return _reopen, (*self._lath._opening(), self._scan_options.get("filter"))
+        return ArrowDataset, (self._lath, self._scan_options.get("filter"))
 
     @property
     def schema(self) -> pa.Schema:
@@ -257,12 +262,8 @@ def _partition_expression(row: dict[str, Any]) -> pc.Expression | None:
     return expression
 
 
-def _reopen(locations: list[Any], opening: dict[str, Any], filter: pc.Expression | None) -> ArrowDataset:
-    return ArrowDataset(open(locations, **opening), filter)
-
-
 def arrow_dataset(
-    source: Dataset | str | PathLike[str] | Sequence[str | PathLike[str]], **options: Any
+    source: Dataset | FileLike | Sequence[FileLike], **options: Unpack[OpenOptions]
 ) -> ArrowDataset:
     """Files as a ``pyarrow.dataset.Dataset``. DuckDB finds it by the name of its variable, and DataFusion's ``SessionContext`` by
     ``register_dataset``; both push columns and filters down to it.
@@ -274,4 +275,4 @@ def arrow_dataset(
     >>> duckdb.sql("SELECT count(*) FROM view WHERE price > 12 AND minutes < 30").fetchall()[0][0] == view.report.rows_found
     True
     """
-    return ArrowDataset(open_rows(source, options))
+    return ArrowDataset(open_rows(source, dict(options)))

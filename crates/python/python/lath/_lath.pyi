@@ -41,7 +41,7 @@ class ArrowArray(Protocol):
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 def open(
-    paths: _Path | Sequence[_Path],
+    paths: object,
     *,
     union_schemas: bool = False,
     partitions: bool = True,
@@ -56,28 +56,9 @@ def open(
     requests_in_flight: int | None = None,
     retries: int | None = None,
     request_timeout: float | None = None,
-) -> Dataset:
-    """Opens files as one table.
-
-    ``paths`` is one or more of: paths of files; directories, in which all files named ``*.parquet`` are read, at any depth; globs; ``@``
-    followed by the path of a file that lists paths; URLs (``s3://``, ``gs://``, ``az://``, ``http://``, ``https://``, ``file://``).
-    Directories called ``key=value`` on the path to a file are columns, unless ``partitions`` is false; ``partition_types`` sets their types.
-
-    The schema is the first file's, or with ``union_schemas`` the union of all. ``footer_key``, ``column_keys`` and ``aad_prefix``
-    decrypt files; ``int96_unit`` is the unit of INT96 timestamps. The folder of a table of Delta Lake or Iceberg, named alone, gives the rows
-    of that table; ``at`` selects a version, a time (in UTC, unless it has an offset), or a branch or tag of Iceberg. The folder of a table
-    with a primary key or of Hudi is an error, because its files have rows that were deleted: open the first kind by :meth:`Table.open`, or
-    read the files of any table as they are with ``plain_files``. With ``revalidate``, a local file is checked for changes before its cached
-    footer is used. The other arguments are for object stores; ``request_timeout`` is in seconds.
-
-    >>> import lath
-    >>> trips = lath.open("examples/data/trips")
-    >>> trips
-    <lath.Dataset of 3 files from examples/data/trips/2025-01.parquet on: 10 columns>
-    >>> trips.schema["price"]
-    'Decimal128(7, 2)'
-    """
-
+    storage_options: Mapping[str, str] | None = None,
+) -> Dataset: ...
+def _reopen(locations: object, opening: dict[str, Any]) -> Dataset: ...
 def command(arguments: Sequence[str], /) -> int:
     """Runs the ``lath`` command, and returns its exit code. Call it only once: afterwards, signals end the process."""
 
@@ -172,6 +153,18 @@ class Dataset:
     @property
     def partitions(self) -> list[str]:
         """The names of the partition columns, which come from directory names."""
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+    @property
+    def num_rows(self) -> int:
+        """The number of rows, which is also ``len(dataset)``."""
+    def head(self, rows: int = 5, columns: Sequence[str] | None = None) -> Scan:
+        """The first rows.
+
+        >>> lath.open("examples/data/trips").head(2, ["price"]).to_arrow().num_rows
+        2
+        """
     def count(
         self, where: Where | None = None, *, threads: int | None = None, progress: Progress | None = None
     ) -> int:
@@ -208,6 +201,7 @@ class Dataset:
         file_name: str | None = None,
         row_number: str | None = None,
         verify_checksums: bool = True,
+        row_groups: Sequence[int] | None = None,
         progress: Progress | None = None,
     ) -> Scan:
         """Rows and columns to read.
@@ -216,7 +210,8 @@ class Dataset:
         the order of files and rows, unless ``ordered`` is false. ``threads`` is one for each core by default. ``strings`` sets the layout of
         strings: views, which are not copied, or offsets; by default, pyarrow and pandas get offsets, and others views.
         ``dictionary_columns`` are returned as dictionaries. ``file_name`` and ``row_number`` are the names of columns to add.
-        ``verify_checksums`` checks the pages that have a checksum.
+        ``verify_checksums`` checks the pages that have a checksum. ``row_groups`` are the numbers of row groups, counted from 0, to which each
+        file is restricted.
 
         ``progress`` is called while rows are read, with the number of rows read so far and the number of rows left after pruning, which is
         ``None`` until all files are planned. ``True`` shows a tqdm bar. It is called on the thread that requests the rows, at most ten
@@ -249,6 +244,17 @@ class Dataset:
         >>> report.row_groups, report.row_groups_pruned > 0
         (9, True)
         """
+    async def find_async(
+        self, where: Where, columns: Sequence[str] | None = None, limit: int | None = None
+    ) -> pyarrow.Table:
+        """The rows for which ``where`` is true, to be awaited. If the task is cancelled, the scan is stopped.
+
+        >>> import asyncio
+        >>> asyncio.run(lath.open("examples/data/trips").find_async("price > 12", ["price"], limit=10)).num_rows
+        10
+        """
+    async def count_async(self, where: Where | None = None) -> int:
+        """The number of rows for which ``where`` is true, to be awaited."""
     def statistics(self) -> Statistics:
         """Statistics of all files together, from their footers, without reading rows.
 
@@ -261,14 +267,27 @@ class Dataset:
     @property
     def _is_lake(self) -> bool: ...
     def _partition_rows(self) -> Batch: ...
-    def _opening(self) -> tuple[list[Path], dict[str, Any]]: ...
+    def _opening(self) -> tuple[list[Any], dict[str, Any]]: ...
+    def _file_metadata(self, file: int) -> dict[str, Any]: ...
+    def _repr_html_(self) -> str | None: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def __iter__(self) -> Batches: ...
+    def __aiter__(self) -> Batches: ...
     def __datafusion_table_provider__(self, session: Any) -> object:
         """The files as a table of the package ``datafusion``, whose ``register_table`` takes a dataset. Needs ``lath[sql]``."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
 
 class Scan:
-    """Rows and columns to read. It iterates over batches, and libraries that take Arrow streams take it directly. Each use reads again."""
+    """Rows and columns to read. It iterates over batches, by ``for`` and ``async for``, and libraries that take Arrow streams take it directly.
+    Each use reads again.
+
+    >>> async def largest(scan: lath.Scan) -> int:
+    ...     return max([len(batch) async for batch in scan])
+    >>> asyncio.run(largest(lath.open("examples/data/trips").scan(["price"], batch_size=1000)))
+    1000
+    """
 
     @property
     def schema(self) -> Schema: ...
@@ -280,7 +299,17 @@ class Scan:
     def to_arrow(self) -> pyarrow.Table: ...
     def to_polars(self) -> polars.DataFrame: ...
     def to_pandas(self) -> pandas.DataFrame: ...
+    async def count_async(self) -> int:
+        """As ``count``, to be awaited. If the task is cancelled, the scan is stopped; also by the next three."""
+    async def to_arrow_async(self) -> pyarrow.Table: ...
+    async def to_polars_async(self) -> polars.DataFrame: ...
+    async def to_pandas_async(self) -> pandas.DataFrame: ...
+    def _stop(self) -> None: ...
+    def _repr_html_(self) -> str | None: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
     def __iter__(self) -> Batches: ...
+    def __aiter__(self) -> Batches: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
 
@@ -292,6 +321,8 @@ class Batches(Iterator[Batch]):
     def close(self) -> None: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> Batch: ...
+    def __aiter__(self) -> Self: ...
+    async def __anext__(self) -> Batch: ...
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
@@ -330,8 +361,13 @@ class Writer:
     @property
     def schema(self) -> Schema: ...
     def write(
-        self, rows: ArrowStream | ArrowArray, progress: Progress | None = None, total: int | None = None
+        self,
+        rows: ArrowStream | ArrowArray,
+        progress: Progress | None = None,
+        total: int | None = None,
+        row_group_rows: int | None = None,
     ) -> int: ...
+    def set_metadata(self, key: str, value: str | None) -> None: ...
     def flush_row_group(self) -> None: ...
     def finish(self) -> dict[str, int]: ...
     def abort(self) -> None: ...
@@ -368,6 +404,10 @@ class Tree:
     def pop(self, key: _Bytes) -> bytes: ...
     @overload
     def pop(self, key: _Bytes, default: _T) -> bytes | _T: ...
+    def setdefault(self, key: _Bytes, value: _Bytes) -> bytes:
+        """The value of a key, which is ``value`` from now on if the key is new."""
+    def popitem(self) -> tuple[bytes, bytes]:
+        """Removes the last entry, and returns it; ``KeyError`` if there is none."""
     def update(self, entries: Mapping[bytes, bytes] | Iterable[tuple[_Bytes, _Bytes]]) -> None:
         """Puts entries together, in one commit."""
     def remove_range(self, start: _Bytes | None = None, end: _Bytes | None = None) -> int:
@@ -424,7 +464,8 @@ class Store(Tree):
         ``durability`` is what a commit survives: a power failure ("sync"), the end of the process ("deferred"), or nothing ("off").
         ``wait`` is the time in seconds to wait for a process that has the store open in a way that excludes this one.
         ``encryption_key``, 32 bytes or their hexadecimal digits, is the key of an encrypted store.
-        The store is closed when there are no more references to it and to its trees, snapshots and transactions.
+        The store is closed by ``close``, at the end of ``with``, or when there are no more references to it and to its trees, snapshots and
+        transactions.
         """
     def tree(self, name: str) -> Tree:
         """The tree with this name. It exists once it has a key."""
@@ -442,6 +483,12 @@ class Store(Tree):
         """Begins a transaction, whose changes become visible together: at the end of ``with``, or by ``commit``. Waits until an open one ends."""
     def sync(self) -> None:
         """Makes all commits so far durable."""
+    def close(self) -> None:
+        """Closes the store, as the end of ``with`` does; not while a transaction is open. Snapshots can still be read, and keep the file open."""
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
 
 class Snapshot(Tree):
     """A snapshot of a store at one commit."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lath._lath import Dataset, Scan
 from lath._report import Report
@@ -13,13 +12,17 @@ from lath._translate import polars_parts
 
 if TYPE_CHECKING:
     import polars
+    from typing_extensions import Unpack
+
+    from lath._files import FileLike
+    from lath._options import OpenOptions
 
 
 def scan_polars(
-    source: Dataset | str | PathLike[str] | Sequence[str | PathLike[str]],
+    source: Dataset | FileLike | Sequence[FileLike],
     *,
     on_report: Callable[[Report], object] | None = None,
-    **options: Any,
+    **options: Unpack[OpenOptions],
 ) -> polars.LazyFrame:
     """Files as a polars lazy frame. polars pushes the columns, the filter and the number of rows of a query down to Lath.
 
@@ -36,7 +39,7 @@ def scan_polars(
     import polars as pl
     from polars.io.plugins import register_io_source
 
-    dataset = open_rows(source, options)
+    dataset = open_rows(source, dict(options))
     schema = pl.DataFrame(dataset.scan(limit=0)).schema
 
     def read(

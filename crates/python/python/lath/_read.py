@@ -5,31 +5,35 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Collection, Sequence
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from lath._arguments import refuse
+from lath._encryption import ReadKeys, read_keys
 from lath._errors import InvalidError
-from lath._lath import Predicate, col, open
+from lath._lath import Predicate, col
+from lath._open import open
+from lath._options import ReadOptions
+from lath._parquet_file import index_columns
 from lath._progress import Progress
 from lath._source import keyed_folder, snapshot
 
 if TYPE_CHECKING:
     import pyarrow
-    from typing_extensions import TypeAlias
+    from typing_extensions import TypeAlias, Unpack
 
-    from lath._lath import Where
+    from lath._files import FileLike
+    from lath._lath import Dataset, Where
 
     #: A condition of Lath, or pyarrow's lists of ``(column, operator, value)``.
     Filters: TypeAlias = Where | Sequence[tuple[str, str, Any]] | Sequence[Sequence[tuple[str, str, Any]]]
 
 
 def read_table(
-    source: str | PathLike[str] | Sequence[str | PathLike[str]],
+    source: FileLike | Sequence[FileLike],
     *,
     columns: Sequence[str] | None = None,
     use_threads: bool = True,
-    schema: None = None,
+    schema: pyarrow.Schema | None = None,
     use_pandas_metadata: bool = False,
     read_dictionary: Sequence[str] | None = None,
     binary_type: None = None,
@@ -37,64 +41,101 @@ def read_table(
     memory_map: bool = False,
     buffer_size: int = 0,
     partitioning: str | None = "hive",
-    filesystem: None = None,
+    filesystem: Any = None,
     filters: Filters | None = None,
     ignore_prefixes: None = None,
     pre_buffer: bool = True,
     coerce_int96_timestamp_unit: str | None = None,
-    decryption_properties: None = None,
+    decryption_properties: ReadKeys | None = None,
     thrift_string_size_limit: None = None,
     thrift_container_size_limit: None = None,
     schema_depth_limit: None = None,
     page_checksum_verification: bool = True,
     arrow_extensions_enabled: bool = True,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[ReadOptions],
 ) -> pyarrow.Table:
     """Reads files, or the table with a primary key in a folder, as a ``pyarrow.Table``.
 
     Arguments have the names and values of ``pyarrow.parquet.read_table``, except that checksums are verified unless
     ``page_checksum_verification`` is false. An argument that Lath does not support raises an error. ``filters`` are pyarrow's lists, with
-    pyarrow's rules for nulls and NaN, or a condition as in :meth:`Dataset.scan`. ``progress`` is called with the number of rows read so far
-    and the number of all rows; ``True`` shows a tqdm bar. ``options`` are the options of :func:`lath.open`.
+    pyarrow's rules for nulls and NaN, or a condition as in :meth:`Dataset.scan`. ``schema`` gives the columns and their types: columns that
+    the files lack are null, and values that a type cannot hold are an error. ``decryption_properties`` is a dict with ``footer_key``, and perhaps
+    ``column_keys`` and ``aad_prefix``. ``use_pandas_metadata`` adds the index of a data frame to ``columns``. ``progress`` is called with the
+    number of rows read so far and the number of all rows; ``True`` shows a tqdm bar. ``options`` are the options of :func:`lath.open`.
 
     >>> lath.read_table("examples/data/trips", columns=["price"], filters=[("price", ">", 12), ("minutes", "<", 30)]).column_names
     ['price']
     """
     refuse(
-        schema=schema is None,
-        use_pandas_metadata=not use_pandas_metadata or columns is None,
         binary_type=binary_type is None,
         list_type=list_type is None,
         memory_map=not memory_map,
         buffer_size=buffer_size == 0,
         partitioning=partitioning in ("hive", None),
-        filesystem=filesystem is None,
         ignore_prefixes=ignore_prefixes is None,
         pre_buffer=pre_buffer,
-        decryption_properties=decryption_properties is None,
         thrift_string_size_limit=thrift_string_size_limit is None,
         thrift_container_size_limit=thrift_container_size_limit is None,
         schema_depth_limit=schema_depth_limit is None,
         arrow_extensions_enabled=arrow_extensions_enabled,
     )
+    given: dict[str, Any] = {**options, **read_keys(decryption_properties)}
     if coerce_int96_timestamp_unit is not None:
-        options["int96_unit"] = coerce_int96_timestamp_unit
-    folder = keyed_folder(source, options)
+        given["int96_unit"] = coerce_int96_timestamp_unit
+    if columns is not None:
+        # As pyarrow does, a column that is named twice is read once.
+        columns = list(dict.fromkeys(columns))
+    folder = None if filesystem is not None else keyed_folder(source, given)
     if folder is not None:
-        refuse(read_dictionary=read_dictionary is None, progress=progress is None)
-        rows = snapshot(folder, options)
+        refuse(read_dictionary=read_dictionary is None, progress=progress is None, schema=schema is None)
+        rows = snapshot(folder, given)
         where = None if filters is None else condition(filters, rows.schema.names)
         return rows.scan(columns, where, threads=None if use_threads else 1).to_arrow()
-    dataset = open(source, partitions=partitioning is not None, **options)
-    return dataset.scan(
-        columns,
-        None if filters is None else condition(filters, dataset.schema.names),
-        threads=None if use_threads else 1,
-        dictionary_columns=read_dictionary,
-        verify_checksums=page_checksum_verification,
-        progress=progress,
-    ).to_arrow()
+    dataset = open(source, filesystem=filesystem, partitions=partitioning is not None, **given)
+    if use_pandas_metadata and columns is not None:
+        columns = [*columns, *(name for name in index_columns(dataset) if name not in columns)]
+
+    def read(columns: Sequence[str] | None, filters: Filters | None) -> pyarrow.Table:
+        return dataset.scan(
+            columns,
+            None if filters is None else condition(filters, dataset.schema.names),
+            threads=None if use_threads else 1,
+            dictionary_columns=read_dictionary,
+            verify_checksums=page_checksum_verification,
+            progress=progress,
+        ).to_arrow()
+
+    return read(columns, filters) if schema is None else _read_as(schema, columns, filters, dataset, read)
+
+
+def _read_as(
+    schema: pyarrow.Schema, columns: Sequence[str] | None, filters: Filters | None, dataset: Dataset, read: Any
+) -> pyarrow.Table:
+    """The rows with the columns and types of a schema."""
+    import pyarrow as pa
+
+    unknown = next((name for name in columns or () if name not in schema.names), None)
+    if unknown is not None:
+        raise InvalidError(f"columns: the schema has no column {unknown!r}; it has {', '.join(schema.names)}")
+    stored = dataset.head(0).to_arrow().schema
+    wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns], schema.metadata)
+    # A filter is about the values of the schema's types: where these are other ones, it is evaluated after the conversion.
+    is_same = all(name in stored.names and stored.field(name).type == schema.field(name).type for name in schema.names)
+    pushed = filters if is_same else None
+    whole = wanted if pushed is filters else schema
+    rows = read([name for name in whole.names if name in stored.names], pushed)
+    arrays = [
+        rows[field.name].cast(field.type) if field.name in stored.names else pa.nulls(rows.num_rows, field.type)
+        for field in whole
+    ]
+    result = pa.table(arrays, schema=whole) if whole.names else rows
+    if filters is None or pushed is not None:
+        return result
+    lists = condition(filters, schema.names)
+    if not isinstance(lists, pa.compute.Expression):
+        raise InvalidError("filters: with a schema that changes types, give lists of pyarrow or one of its expressions")
+    return result.filter(lists).select(wanted.names)
 
 
 def condition(filters: Filters, names: Sequence[str]) -> Where:

@@ -8,9 +8,11 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from lath._errors import InvalidError
-from lath._lath import Dataset, Table, _is_keyed_table, open
+from lath._lath import Dataset, Table, _is_keyed_table
+from lath._open import open
 
 if TYPE_CHECKING:
+    from lath._files import FileLike
     from lath._lath import TableScan, TableSnapshot, Where
 
 
@@ -53,7 +55,7 @@ class TableSource:
 
 
 def open_rows(
-    source: Dataset | str | PathLike[str] | Sequence[str | PathLike[str]], options: dict[str, Any]
+    source: Dataset | FileLike | Sequence[FileLike], options: dict[str, Any]
 ) -> Dataset | TableSource:
     """A dataset, as it is or of what :func:`lath.open` takes; or the table in a folder."""
     if isinstance(source, Dataset):

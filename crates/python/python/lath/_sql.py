@@ -28,8 +28,11 @@ def module() -> ModuleType:
     return _lath_sql
 
 
-def sql(text: str, /, **tables: Source) -> Result:
+def sql(text: str, /, *, replacement_scans: bool = True, **tables: Source) -> Result:
     """Runs SQL statements. The name of a file, folder, glob or URL in quotes is a table; ``tables`` are other tables, by name.
+
+    Variables of the caller are tables by their names, if they are datasets, scans or tables of Lath, or data frames, tables and readers of
+    other libraries, unless ``replacement_scans`` is false. ``tables`` and names of the statement itself, as by WITH, come first.
 
     The result is computed while it is read. To share tables and settings among statements, use :class:`lath.Session`.
 
@@ -37,11 +40,14 @@ def sql(text: str, /, **tables: Source) -> Result:
     >>> rows = lath.sql("SELECT count(*) AS trips FROM trips WHERE price > 12 AND rider.plan = 'by minute'", trips=trips)
     >>> rows.to_arrow().to_pylist()
     [{'trips': 780}]
+    >>> lath.sql("SELECT max(minutes) FROM trips").fetchone()
+    (90,)
     """
-    session = module().Session()
+    session = module().Session(replacement_scans=replacement_scans)
     for name, source in tables.items():
         session.register(name, source)
-    result: Result = session.sql(text)
+    frame = sys._getframe(1) if replacement_scans else None
+    result: Result = session._sql_within(text, frame)
     return result
 
 

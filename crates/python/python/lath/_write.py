@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from types import EllipsisType, TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
 from lath._arguments import refuse
+from lath._encryption import WriteKeys, write_keys
 from lath._errors import InvalidError
+from lath._files import FileSystem, local_paths
 from lath._lath import Schema, Writer, stream
 from lath._progress import Progress, row_count
+
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class ArrowStream(Protocol):
@@ -39,6 +46,35 @@ class BinaryFile(Protocol):
     def write(self, data: bytes, /) -> object: ...
 
 
+class WriteOptions(TypedDict, total=False):
+    """The options of :class:`ParquetWriter`, for other functions that write files."""
+
+    version: Literal["1.0", "2.4", "2.6"]
+    use_dictionary: bool | Sequence[str] | None
+    compression: str | Mapping[str, str] | EllipsisType | None
+    write_statistics: bool | Sequence[str]
+    compression_level: int | Mapping[str, int] | None
+    use_byte_stream_split: bool | Sequence[str]
+    column_encoding: str | Mapping[str, str] | None
+    data_page_version: str | None
+    data_page_size: int | None
+    encryption_properties: WriteKeys | None
+    dictionary_pagesize_limit: int | None
+    store_schema: bool
+    write_page_index: bool
+    write_page_checksum: bool
+    sorting_columns: Sequence[Any] | None
+    max_rows_per_page: int | None
+    bloom_filter_options: Mapping[str, bool | Mapping[str, float]] | None
+    coerce_timestamps: Literal["ms", "us", "ns"] | None
+    allow_truncated_timestamps: bool
+    profile: str | None
+    row_group_bytes: int | None
+    threads: int
+    memory_budget: int | None
+    metadata: Mapping[str, str | None] | None
+
+
 @dataclass(frozen=True)
 class Written:
     """Counts of a written file."""
@@ -61,7 +97,16 @@ class ParquetWriter:
     - ``bloom_filter_options`` maps columns to ``True``, or to a dict with ``fpp`` and ``ndv``. Without ``ndv``, the distinct values
       are counted while they are written, and determine the size of the filter.
     - ``compression`` is Snappy by default, or the codec of ``profile``; ``None`` means no compression.
-    - ``sorting_columns`` declares the columns by which the rows are sorted: names, or pairs of a name and "ascending" or "descending".
+    - ``sorting_columns`` declares the columns by which the rows are sorted: names, or pairs of a name and "ascending" or "descending", or
+      objects with ``column_index``, ``descending`` and ``nulls_first``.
+    - ``filesystem`` is a file system of pyarrow or fsspec, in which ``where`` is a path. If its files are not local, a file that was not
+      finished is removed.
+    - ``encryption_properties`` is a dict with ``footer_key`` (16 or 32 bytes), and perhaps ``column_keys``, ``plaintext_columns``,
+      ``plaintext_footer``, ``footer_key_metadata``, ``aad_prefix`` and ``store_aad_prefix``.
+    - ``coerce_timestamps`` ("ms", "us" or "ns") is the unit of all timestamps. Losing digits is an error, unless
+      ``allow_truncated_timestamps`` is true. In version "2.4" and before, nanoseconds become microseconds, in "1.0" also unsigned integers
+      of 32 bits signed ones of 64.
+    - With ``store_schema`` false, the Arrow schema is not in the file: readers get the types that Parquet has.
 
     Additional options: ``profile`` is "compatible", "compact" or "lookup"; ``row_group_size`` and ``row_group_bytes`` limit row groups in
     rows and bytes; ``threads`` is the number of threads that encode columns, 0 for one for each core; ``memory_budget`` limits the bytes
@@ -84,9 +129,9 @@ class ParquetWriter:
         self,
         where: str | PathLike[str] | BinaryFile,
         schema: ArrowSchema | ArrowStream,
-        filesystem: None = None,
+        filesystem: Any = None,
         flavor: None = None,
-        version: str = "2.6",
+        version: Literal["1.0", "2.4", "2.6"] = "2.6",
         use_dictionary: bool | Sequence[str] | None = None,
         compression: str | Mapping[str, str] | EllipsisType | None = ...,
         write_statistics: bool | Sequence[str] = True,
@@ -97,7 +142,7 @@ class ParquetWriter:
         data_page_version: str | None = None,
         data_page_size: int | None = None,
         use_compliant_nested_type: bool = True,
-        encryption_properties: None = None,
+        encryption_properties: WriteKeys | None = None,
         write_batch_size: None = None,
         dictionary_pagesize_limit: int | None = None,
         store_schema: bool = True,
@@ -109,10 +154,10 @@ class ParquetWriter:
         max_rows_per_page: int | None = None,
         bloom_filter_options: Mapping[str, bool | Mapping[str, float]] | None = None,
         use_content_defined_chunking: bool = False,
-        coerce_timestamps: None = None,
+        coerce_timestamps: Literal["ms", "us", "ns"] | None = None,
         allow_truncated_timestamps: bool = False,
         *,
-        row_group_size: int | None = None,
+        row_group_size: float | None = None,
         profile: str | None = None,
         row_group_bytes: int | None = None,
         threads: int = 1,
@@ -120,23 +165,27 @@ class ParquetWriter:
         metadata: Mapping[str, str | None] | None = None,
     ) -> None:
         refuse(
-            filesystem=filesystem is None,
             flavor=flavor is None,
-            version=version == "2.6",
             use_deprecated_int96_timestamps=not use_deprecated_int96_timestamps,
             use_compliant_nested_type=use_compliant_nested_type,
-            encryption_properties=encryption_properties is None,
             write_batch_size=write_batch_size is None,
-            store_schema=store_schema,
             store_decimal_as_integer=store_decimal_as_integer,
             write_time_adjusted_to_utc=not write_time_adjusted_to_utc,
             use_content_defined_chunking=not use_content_defined_chunking,
-            coerce_timestamps=coerce_timestamps is None,
-            allow_truncated_timestamps=not allow_truncated_timestamps,
         )
+        if version not in ("1.0", "2.4", "2.6"):
+            raise InvalidError(f'version={version!r}: give "1.0", "2.4" or "2.6"')
         settings = _Settings()
+        if version != "2.6" or coerce_timestamps is not None:
+            settings.add("coerce_timestamps", "conversion", (coerce_timestamps, version, allow_truncated_timestamps))
+        elif allow_truncated_timestamps:
+            raise InvalidError("allow_truncated_timestamps: nothing is truncated: give coerce_timestamps, or leave it out")
+        if not store_schema:
+            settings.add("store_schema", "no_arrow_schema", True)
+        if encryption_properties is not None:
+            settings.add("encryption_properties", "encryption", write_keys(encryption_properties))
         settings.add("profile", "profile", profile)
-        settings.add("row_group_size", "row_group_rows", row_group_size)
+        settings.add("row_group_size", "row_group_rows", _rows("row_group_size", row_group_size))
         settings.add("row_group_bytes", "row_group_bytes", row_group_bytes)
         settings.add("memory_budget", "memory_budget_bytes", memory_budget)
         settings.add("threads", "threads", threads)
@@ -154,13 +203,26 @@ class ParquetWriter:
         settings.add("write_page_checksum", "crc", write_page_checksum)
         settings.page_version(data_page_version)
         settings.bloom_filters(bloom_filter_options)
-        settings.sorting(sorting_columns)
+        settings.sorting(sorting_columns, schema)
         for key, value in (metadata or {}).items():
             settings.all.append(("metadata", "metadata", key, value))
         if not hasattr(schema, "__arrow_c_schema__"):
             # A table of pyarrow has rows, and its schema apart.
             schema = getattr(schema, "schema", schema)
-        self._writer = Writer(where, schema, settings.all)
+        self._target: _NewFile | None = None
+        target: Any = where
+        if filesystem is not None:
+            named = stored_target(where, filesystem)
+            if isinstance(named, _NewFile):
+                self._target = named
+                target = named.file
+            else:
+                target = named
+        try:
+            self._writer = Writer(target, schema, settings.all)
+        except BaseException:
+            self._discard()
+            raise
         self._written: Written | None = None
         self._is_open = True
 
@@ -182,22 +244,22 @@ class ParquetWriter:
     def write(
         self,
         rows: ArrowStream | ArrowArray,
-        row_group_size: int | None = None,
+        row_group_size: float | None = None,
         *,
         progress: Progress | None = None,
     ) -> None:
-        """Writes rows: a table, a data frame, a batch, a reader. A row group may have rows of several calls.
+        """Writes rows: a table, a data frame, a batch, a reader. A row group may have rows of several calls; with ``row_group_size``, the rows
+        are in row groups of their own, which have so many rows.
 
         ``progress`` is called with the number of these rows that are written; see :func:`write_table`.
         """
-        refuse(row_group_size=row_group_size is None)
-        self._writer.write(rows, progress, row_count(rows))
+        self._writer.write(rows, progress, row_count(rows), _rows("row_group_size", row_group_size))
 
-    def write_table(self, table: ArrowStream, row_group_size: int | None = None) -> None:
+    def write_table(self, table: ArrowStream, row_group_size: float | None = None) -> None:
         """The same as :meth:`write`."""
         self.write(table, row_group_size)
 
-    def write_batch(self, batch: ArrowArray, row_group_size: int | None = None) -> None:
+    def write_batch(self, batch: ArrowArray, row_group_size: float | None = None) -> None:
         """The same as :meth:`write`."""
         self.write(batch, row_group_size)
 
@@ -205,16 +267,36 @@ class ParquetWriter:
         """Ends the current row group, if it has rows."""
         self._writer.flush_row_group()
 
+    def add_key_value_metadata(self, key_value_metadata: Mapping[str, str]) -> None:
+        """Adds keys with their values to the metadata of the file, which replace earlier values."""
+        for key, value in key_value_metadata.items():
+            self._writer.set_metadata(_text(key), _text(value))
+
     def close(self) -> None:
         """Finishes the file, which then appears at its path."""
-        if self._is_open:
-            self._is_open = False
-            self._written = Written(**self._writer.finish())
+        if not self._is_open:
+            return
+        self._is_open = False
+        try:
+            written = Written(**self._writer.finish())
+        except BaseException:
+            self._discard()
+            raise
+        if self._target is not None:
+            self._target.file.close()
+        self._written = written
 
     def abort(self) -> None:
-        """Discards the file: no file appears at the path, and an existing file stays."""
+        """Discards the file: no file appears at the path, and an existing file stays. A file system writes files from their start on: a file of
+        it is removed."""
         self._is_open = False
         self._writer.abort()
+        self._discard()
+
+    def _discard(self) -> None:
+        if self._target is not None:
+            self._target.discard()
+            self._target = None
 
     def __enter__(self) -> ParquetWriter:
         return self
@@ -231,10 +313,11 @@ class ParquetWriter:
 def write_table(
     table: ArrowStream | ArrowArray,
     where: str | PathLike[str] | BinaryFile,
-    row_group_size: int | None = None,
+    row_group_size: float | None = None,
     *,
+    filesystem: Any = None,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[WriteOptions],
 ) -> Written:
     """Writes rows (a table, a data frame, a reader or a scan) to a Parquet file, which appears whole or not at all.
 
@@ -248,11 +331,48 @@ def write_table(
     (1000, 1)
     """
     rows = stream(table)
-    with ParquetWriter(where, rows, row_group_size=row_group_size, **options) as writer:
+    with ParquetWriter(where, rows, filesystem, row_group_size=row_group_size, **options) as writer:
         writer._writer.write(rows, progress, row_count(table))
     written = writer.written
     assert written is not None
     return written
+
+
+class _NewFile:
+    """A file that is written to a file system."""
+
+    def __init__(self, system: FileSystem, path: str) -> None:
+        self._system = system
+        self._path = path
+        self.file = system.create(path)
+
+    def discard(self) -> None:
+        """Removes the file."""
+        try:
+            # Files of fsspec that were written in parts.
+            self.file.discard() if hasattr(self.file, "discard") else self.file.close()
+        finally:
+            self._system.remove(self._path)
+
+
+def stored_target(where: object, filesystem: Any) -> Any:
+    """The new file at a path of a file system: a path if its files are local."""
+    if not isinstance(where, (str, PathLike)):
+        raise InvalidError("filesystem: it has paths, and the target is a file object already: leave it out")
+    (local,) = local_paths([where], filesystem) or (None,)
+    return _NewFile(FileSystem(filesystem), os.fspath(where)) if local is None else local
+
+
+def _rows(argument: str, count: float | None) -> int | None:
+    if count is None:
+        return None
+    if count != int(count) or count < 1:
+        raise InvalidError(f"{argument}={count}: give a number of rows")
+    return int(count)
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 class _Settings:
@@ -336,16 +456,32 @@ class _Settings:
                 size = _filter_bytes(int(count), 0.05 if rate is None else rate)
                 self.all.append(("bloom_filter_options", "bloom_bytes", column, size))
 
-    def sorting(self, columns: Iterable[Any] | None) -> None:
+    def sorting(self, columns: Iterable[Any] | None, schema: Any) -> None:
         if columns is None:
             return
         chosen = []
         for column in columns:
+            if hasattr(column, "column_index"):
+                name = _leaf(schema, column.column_index)
+                chosen.append((name, bool(column.descending), bool(column.nulls_first)))
+                continue
             name, order = (column, "ascending") if isinstance(column, str) else _pair(column)
             if order not in ("ascending", "descending"):
                 raise InvalidError(f'sorting_columns: {order!r}: give "ascending" or "descending"')
             chosen.append((name, order == "descending", False))
         self.add("sorting_columns", "sort", chosen)
+
+
+def _leaf(schema: Any, index: int) -> str:
+    """The name of the leaf with a number, in a schema without nested columns."""
+    import pyarrow as pa
+
+    fields = list(pa.schema(schema) if hasattr(schema, "__arrow_c_schema__") else schema.schema)
+    if any(pa.types.is_nested(field.type) for field in fields):
+        raise InvalidError("sorting_columns: numbers of leaves are for schemas without nested columns: give names")
+    if not 0 <= index < len(fields):
+        raise InvalidError(f"sorting_columns: there is no column {index}; there are {len(fields)}, counted from 0")
+    return str(fields[index].name)
 
 
 def _pair(column: Any) -> tuple[str, str]:

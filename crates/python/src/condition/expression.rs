@@ -188,6 +188,11 @@ impl PyPredicate {
         self.predicate.to_string()
     }
 
+    /// Pickles the SQL text.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((py.import("lath._lath")?.getattr("where")?, (self.predicate.to_string(),)))
+    }
+
     fn __repr__(&self) -> String {
         format!("where({:?})", self.predicate.to_string())
     }

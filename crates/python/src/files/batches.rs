@@ -21,11 +21,13 @@ use crate::condition::Tester;
 pub(crate) const SCAN: &str = "the scan";
 
 /// The batches of a scan, which `cancel` stops, as `tester` leaves them.
-pub(crate) fn running(stream: ScanStream, tester: Option<Tester>, cancel: Cancel) -> Running {
+pub(crate) fn running(stream: ScanStream, tester: Option<Tester>, cancel: Cancel, calls_python: bool) -> Running {
     let schema = tester.as_ref().map_or_else(|| stream.schema(), |tester| tester.schema().clone());
     let progress = stream.progress();
     let position = Arc::new(move || scan_position(&progress));
-    Running::new(SCAN, schema, Box::pin(TestedStream { stream, tester }), position, move || cancel.cancel())
+    let running =
+        Running::new(SCAN, schema, Box::pin(TestedStream { stream, tester }), position, move || cancel.cancel());
+    running.calling_python(calls_python)
 }
 
 /// A scan as a tester leaves it, whose errors are failures.
@@ -77,6 +79,15 @@ impl PyBatches {
         this
     }
 
+    fn __aiter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    /// The next batch, for which another thread waits.
+    fn __anext__(this: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        this.py().import("lath._async")?.call_method1("next_batch", (this,))
+    }
+
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
         Ok(self.iteration.next(py)?.map(PyBatch::new))
     }
@@ -102,7 +113,7 @@ impl PyBatches {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        capsule::stream_out(py, Box::new(self.iteration.take(py)?))
+        capsule::stream_out(py, self.iteration.take(py)?)
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

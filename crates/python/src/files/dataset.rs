@@ -1,18 +1,19 @@
 //! Datasets: files that are read as one table.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_select::take::take;
 use lath::arrow::array::{RecordBatch, RecordBatchOptions, UInt32Array};
 use lath::arrow::schema::{Schema, SchemaRef};
-use lath::{Dataset, DatasetOptions, FolderFormat, Predicate, Scan};
-use lath_pyo3::opening::{Locations, OpenSource, Opening};
+use lath::{Dataset, DatasetOptions, Predicate, Scan, Strings};
+use lath_pyo3::location::Location;
+use lath_pyo3::opening::{OpenSource, Opening};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 
+use super::batches::PyBatches;
+use super::metadata;
 use super::options;
 use super::scan::PyScan;
 use super::statistics;
@@ -23,69 +24,6 @@ use lath_pyo3::error::Failure;
 use lath_pyo3::fork::{OfProcess, forked_runtime};
 use lath_pyo3::{capsule, work};
 
-/// Opens files as one table: paths, directories, globs, `@` lists and URLs.
-#[pyfunction]
-#[pyo3(signature = (
-    paths, *, union_schemas = false, partitions = true, partition_types = None, footer_key = None, column_keys = None,
-    aad_prefix = None, int96_unit = None, plain_files = false, at = None, revalidate = true, requests_in_flight = None, retries = None,
-    request_timeout = None
-))]
-#[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
-pub(crate) fn open(
-    py: Python<'_>,
-    paths: Locations,
-    union_schemas: bool,
-    partitions: bool,
-    partition_types: Option<HashMap<String, Py<PyAny>>>,
-    footer_key: Option<Vec<u8>>,
-    column_keys: Option<HashMap<String, Vec<u8>>>,
-    aad_prefix: Option<Vec<u8>>,
-    int96_unit: Option<String>,
-    plain_files: bool,
-    at: Option<Bound<'_, PyAny>>,
-    revalidate: bool,
-    requests_in_flight: Option<usize>,
-    retries: Option<usize>,
-    request_timeout: Option<f64>,
-) -> PyResult<PyDataset> {
-    // A number, a text, or a time, whose text is in the form of ISO 8601.
-    let at = at.map(|at| at.str()?.extract::<String>()).transpose()?;
-    let opening = Opening {
-        union_schemas,
-        partitions,
-        partition_types,
-        footer_key,
-        column_keys,
-        aad_prefix,
-        int96_unit,
-        plain_files,
-        at,
-        revalidate,
-        requests_in_flight,
-        retries,
-        request_timeout,
-    };
-    let options = opening.options(py)?;
-    let locations = paths.into_vec();
-    let options = match forked_runtime()? {
-        Some(runtime) => options.runtime(&runtime),
-        None => options,
-    };
-    let (named, chosen) = (locations.clone(), options.clone());
-    let at = opening.at.clone();
-    let opened = work::run_to_end(py, move || Opening::open(at.as_deref(), &named, chosen))?;
-    let is_lake = opened.is_lake();
-    let source = OfProcess::new(Source::new(opened));
-    Ok(PyDataset { source, locations, is_lake, opening, options, forked: OnceLock::new() })
-}
-
-/// Whether a path is the folder of a table with a primary key.
-#[pyfunction]
-#[pyo3(name = "_is_keyed_table")]
-pub(crate) fn is_keyed_table(path: PathBuf) -> bool {
-    FolderFormat::at(path) == Some(FolderFormat::KeyedTable)
-}
-
 /// The name of a dataset in errors.
 const DATASET: &str = "the dataset";
 
@@ -94,7 +32,7 @@ const DATASET: &str = "the dataset";
 #[derive(Debug)]
 pub(crate) struct PyDataset {
     source: OfProcess<Source>,
-    locations: Vec<PathBuf>,
+    locations: Vec<Location>,
     /// Whether it is a table of Delta Lake or Iceberg.
     is_lake: bool,
     opening: Opening,
@@ -147,6 +85,19 @@ impl Source {
 }
 
 impl PyDataset {
+    /// What was opened at `locations` with these arguments.
+    pub(super) fn new(opened: OpenSource, locations: Vec<Location>, opening: Opening, options: DatasetOptions) -> Self {
+        let is_lake = opened.is_lake();
+        Self {
+            source: OfProcess::new(Source::new(opened)),
+            locations,
+            is_lake,
+            opening,
+            options,
+            forked: OnceLock::new(),
+        }
+    }
+
     fn source(&self) -> Result<&Source, Failure> {
         if let Ok(source) = self.source.get(DATASET) {
             return Ok(source);
@@ -170,7 +121,7 @@ impl PyDataset {
         self.source()?.all(py)
     }
 
-    fn columns(&self) -> Result<&SchemaRef, Failure> {
+    fn table_schema(&self) -> Result<&SchemaRef, Failure> {
         Ok(self.source()?.opened.schema())
     }
 
@@ -205,7 +156,7 @@ impl PyDataset {
     /// Names and types of the columns, partition columns last.
     #[getter]
     fn schema(&self) -> PyResult<PySchema> {
-        Ok(PySchema::new(self.columns()?.clone()))
+        Ok(PySchema::new(self.table_schema()?.clone()))
     }
 
     /// The paths and URLs of the files.
@@ -220,6 +171,62 @@ impl PyDataset {
         Ok(self.dataset(py)?.partitions().iter().map(|column| column.field().name().as_str()).collect())
     }
 
+    /// The names of the columns.
+    #[getter]
+    fn columns(&self) -> PyResult<Vec<&str>> {
+        Ok(self.table_schema()?.fields().iter().map(|field| field.name().as_str()).collect())
+    }
+
+    /// The number of rows.
+    #[getter]
+    fn num_rows(&self, py: Python<'_>) -> PyResult<u64> {
+        self.count(py, None, None, None)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(usize::try_from(self.num_rows(py)?).unwrap_or(usize::MAX))
+    }
+
+    /// A dataset is true, whether it has rows or not: counting may take long.
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn __iter__(&self, py: Python<'_>) -> PyResult<PyBatches> {
+        self.whole(py)?.__iter__(py)
+    }
+
+    fn __aiter__(&self, py: Python<'_>) -> PyResult<PyBatches> {
+        self.__iter__(py)
+    }
+
+    /// The first rows.
+    #[pyo3(signature = (rows = 5, columns = None))]
+    fn head(&self, py: Python<'_>, rows: u64, columns: Option<Vec<String>>) -> PyResult<PyScan> {
+        self.py_scan(py, self.scan_where(py, None, None)?, columns, Some(rows), None, None)
+    }
+
+    /// The first rows as a table of a notebook.
+    fn _repr_html_(this: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        this.py().import("lath._preview")?.call_method1("dataset", (this,))
+    }
+
+    /// Pickles what opens the same files again.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let reopen = py.import("lath._lath")?.getattr("_reopen")?;
+        Ok((reopen, self._opening(py)?.into_pyobject(py)?))
+    }
+
+    /// The metadata in the footer of a file, as `lath._metadata` has it.
+    fn _file_metadata<'py>(&self, py: Python<'py>, file: usize) -> PyResult<Bound<'py, PyDict>> {
+        let dataset = self.dataset(py)?;
+        let Some(file) = dataset.files().get(file).cloned() else {
+            return Err(Failure::invalid(format!("there is no file {file}")).into());
+        };
+        let file = work::run_to_end(py, move || Ok(file.open()?))?;
+        metadata::metadata(py, &file)
+    }
+
     /// Whether it is a table of Delta Lake or Iceberg, whose files alone do not determine the rows.
     #[getter]
     fn _is_lake(&self) -> bool {
@@ -227,8 +234,8 @@ impl PyDataset {
     }
 
     /// The arguments of `lath.open`, with which another module can open the same files.
-    fn _opening<'py>(&self, py: Python<'py>) -> PyResult<(Vec<PathBuf>, Bound<'py, PyDict>)> {
-        Ok((self.locations.clone(), (&self.opening).into_pyobject(py)?))
+    fn _opening<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyDict>)> {
+        Ok((PyList::new(py, &self.locations)?, (&self.opening).into_pyobject(py)?))
     }
 
     /// A row for each file with the values of the partition columns.
@@ -278,14 +285,31 @@ impl PyDataset {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyScan> {
         let py = r#where.py();
-        self.scan(py, columns, Some(r#where), limit, None, None, true, None, None, None, None, true, progress)
+        self.scan(py, columns, Some(r#where), limit, None, None, true, None, None, None, None, true, None, progress)
+    }
+
+    /// The rows for which `where` is true, to be awaited.
+    #[pyo3(signature = (r#where, columns = None, limit = None))]
+    fn find_async<'py>(
+        this: Bound<'py, Self>,
+        r#where: Bound<'py, PyAny>,
+        columns: Option<Vec<String>>,
+        limit: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("lath._async")?.call_method1("find", (this, r#where, columns, limit))
+    }
+
+    /// The number of rows for which `where` is true, to be awaited.
+    #[pyo3(signature = (r#where = None))]
+    fn count_async<'py>(this: Bound<'py, Self>, r#where: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("lath._async")?.call_method1("count", (this, r#where))
     }
 
     /// Rows and columns to read.
     #[pyo3(signature = (
         columns = None, r#where = None, limit = None, *, batch_size = None, threads = None, ordered = true,
         strings = None, dictionary_columns = None, file_name = None, row_number = None, verify_checksums = true,
-        progress = None
+        row_groups = None, progress = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
     fn scan(
@@ -302,6 +326,7 @@ impl PyDataset {
         file_name: Option<String>,
         row_number: Option<String>,
         verify_checksums: bool,
+        row_groups: Option<Vec<usize>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyScan> {
         let (scan, residual) = self.scan_where(py, r#where, threads)?;
@@ -318,7 +343,10 @@ impl PyDataset {
         if let Some(name) = row_number {
             scan = scan.row_number_column(name);
         }
-        PyScan::new(py, (scan, residual), columns, limit, options::strings(strings)?, progress)
+        if let Some(row_groups) = row_groups {
+            scan = scan.row_groups(row_groups);
+        }
+        self.py_scan(py, (scan, residual), columns, limit, options::strings(strings)?, progress)
     }
 
     /// The rows that have one of `keys` in the column `column`.
@@ -332,12 +360,12 @@ impl PyDataset {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyScan> {
         let condition = lath::column(column).is_in(literals(keys)?);
-        condition.filter(self.columns()?).map_err(Failure::from)?;
+        condition.filter(self.table_schema()?).map_err(Failure::from)?;
         let (source, py) = (self.source()?, keys.py());
         let dataset = source.matching(py, &condition)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let scan = forked_runtime()?.iter().fold(dataset.scan(), Scan::runtime).threads(cores);
-        PyScan::new(py, (scan.predicate(condition), None), columns, limit, None, progress)
+        self.py_scan(py, (scan.predicate(condition), None), columns, limit, None, progress)
     }
 
     /// Finds the rows for which `where` is true, and reports what was pruned without reading it.
@@ -387,7 +415,7 @@ impl PyDataset {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::schema_out(py, self.columns()?)
+        capsule::schema_out(py, self.table_schema()?)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -403,8 +431,21 @@ impl PyDataset {
 }
 
 impl PyDataset {
+    fn py_scan(
+        &self,
+        py: Python<'_>,
+        scan: (Scan, Option<Residual>),
+        columns: Option<Vec<String>>,
+        limit: Option<u64>,
+        strings: Option<Strings>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<PyScan> {
+        let calls_python = self.locations.iter().any(Location::calls_python);
+        PyScan::new(py, scan, columns, limit, strings, calls_python, progress)
+    }
+
     fn whole(&self, py: Python<'_>) -> PyResult<PyScan> {
-        PyScan::new(py, self.scan_where(py, None, None)?, None, None, None, None)
+        self.py_scan(py, self.scan_where(py, None, None)?, None, None, None, None)
     }
 
     /// The rows that satisfy a condition, without columns.
@@ -415,6 +456,6 @@ impl PyDataset {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyScan> {
-        PyScan::new(py, self.scan_where(py, condition, threads)?, Some(Vec::new()), None, None, progress)
+        self.py_scan(py, self.scan_where(py, condition, threads)?, Some(Vec::new()), None, None, progress)
     }
 }

@@ -2,6 +2,8 @@
 
 mod batches;
 mod dataset;
+mod metadata;
+mod open;
 mod options;
 mod report;
 mod scan;
@@ -16,6 +18,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batches::PyBatches>()?;
     module.add_class::<PyDataset>()?;
     module.add_class::<scan::PyScan>()?;
-    module.add_function(wrap_pyfunction!(dataset::is_keyed_table, module)?)?;
-    module.add_function(wrap_pyfunction!(dataset::open, module)?)
+    module.add_function(wrap_pyfunction!(open::is_keyed_table, module)?)?;
+    module.add_function(wrap_pyfunction!(open::reopen, module)?)?;
+    module.add_function(wrap_pyfunction!(open::open, module)?)
 }

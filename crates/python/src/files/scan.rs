@@ -11,7 +11,7 @@ use super::batches::{PyBatches, SCAN, running};
 use super::report;
 use crate::arrow::PySchema;
 use crate::condition::{Residual, Tester, all_tested};
-use lath_pyo3::batches::{Reader, Running};
+use lath_pyo3::batches::Running;
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::OfProcess;
 use lath_pyo3::progress::{Watcher, scan_position};
@@ -29,9 +29,13 @@ pub(crate) struct PyScan {
     schema: SchemaRef,
     /// Whether the caller chose the layout of strings.
     has_strings: bool,
+    /// Whether threads that read the files call Python.
+    calls_python: bool,
     /// Receives the progress of a run.
     progress: Option<Py<PyAny>>,
     last: Mutex<Option<ScanProgress>>,
+    /// Stops the last run that reads all rows at once.
+    cancel: Mutex<Cancel>,
 }
 
 impl PyScan {
@@ -42,6 +46,7 @@ impl PyScan {
         columns: Option<Vec<String>>,
         limit: Option<u64>,
         strings: Option<Strings>,
+        calls_python: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         Watcher::check(py, progress.as_ref())?;
@@ -52,7 +57,8 @@ impl PyScan {
         let schema = scan.clone().build().map_err(Failure::from)?.schema();
         let has_strings = strings.is_some();
         let scan = OfProcess::new(scan);
-        let scan = Self { scan, residual, columns, limit, schema, has_strings, progress, last: Mutex::new(None) };
+        let (last, cancel) = (Mutex::new(None), Mutex::new(Cancel::new()));
+        let scan = Self { scan, residual, columns, limit, schema, has_strings, calls_python, progress, last, cancel };
         if scan.residual.is_some() {
             // A condition that the other library refuses is an error here, before rows are read.
             let _ = scan.to_read(scan.scan()?, scan.columns.as_deref())?;
@@ -76,7 +82,7 @@ impl PyScan {
         let (scan, tester) = self.to_read(self.scan()?, self.columns.as_deref())?;
         let stream = scan.cancel(&cancel).into_stream().map_err(Failure::from)?;
         self.note(stream.progress());
-        Ok((running(stream, tester, cancel), watcher))
+        Ok((running(stream, tester, cancel, self.calls_python), watcher))
     }
 
     fn scan(&self) -> Result<Scan, Failure> {
@@ -87,6 +93,12 @@ impl PyScan {
         Watcher::start(py, self.progress.as_ref())
     }
 
+    fn new_cancel(&self) -> Cancel {
+        let cancel = Cancel::new();
+        *self.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
+        cancel
+    }
+
     fn note(&self, progress: ScanProgress) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
     }
@@ -94,7 +106,7 @@ impl PyScan {
     /// All rows. `strings` is the best layout for the library that receives them.
     fn rows(&self, py: Python<'_>, strings: Strings) -> PyResult<Rows> {
         let scan = if self.has_strings { self.scan()? } else { self.scan()?.strings(strings) };
-        let cancel = Cancel::new();
+        let cancel = self.new_cancel();
         let (scan, tester) = self.to_read(scan, self.columns.as_deref())?;
         let batches = scan.by_column(true).cancel(&cancel).build().map_err(Failure::from)?;
         let progress = batches.progress();
@@ -127,14 +139,18 @@ impl PyScan {
         last.map(|progress| report::report(py, &progress.report())).transpose()
     }
 
-    fn __iter__(&self, py: Python<'_>) -> PyResult<PyBatches> {
+    fn __aiter__(&self, py: Python<'_>) -> PyResult<PyBatches> {
+        self.__iter__(py)
+    }
+
+    pub(crate) fn __iter__(&self, py: Python<'_>) -> PyResult<PyBatches> {
         let (running, watcher) = self.start(py)?;
         Ok(PyBatches::new(running, watcher))
     }
 
     /// The number of rows, without reading more than that takes.
     pub(crate) fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        let cancel = Cancel::new();
+        let cancel = self.new_cancel();
         let (scan, tester) = self.to_read(self.scan()?, Some(&[]))?;
         let batches = scan.by_column(true).cancel(&cancel).build().map_err(Failure::from)?;
         let progress = batches.progress();
@@ -177,15 +193,60 @@ impl PyScan {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
         let (running, watcher) = self.start(py)?;
-        capsule::stream_out(py, Box::new(Reader::new(running, watcher)))
+        capsule::stream_out(py, running.into_reader(py, watcher)?)
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         capsule::schema_out(py, &self.schema)
     }
 
+    /// Stops the last call of `to_arrow`, `to_polars`, `to_pandas` or `count`, which raises an error.
+    fn _stop(&self) {
+        self.cancel.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+    }
+
+    /// All rows as a `pyarrow.Table`, to be awaited.
+    fn to_arrow_async(this: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        run_async(&this, "to_arrow")
+    }
+
+    /// All rows as a `polars.DataFrame`, to be awaited.
+    fn to_polars_async(this: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        run_async(&this, "to_polars")
+    }
+
+    /// All rows as a `pandas.DataFrame`, to be awaited.
+    fn to_pandas_async(this: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        run_async(&this, "to_pandas")
+    }
+
+    /// The number of rows, to be awaited.
+    fn count_async(this: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        run_async(&this, "count")
+    }
+
+    /// The first rows as a table of a notebook.
+    pub(crate) fn _repr_html_(this: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        this.py().import("lath._preview")?.call_method1("scan", (this,))
+    }
+
+    /// The number of rows.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(usize::try_from(self.count(py)?).unwrap_or(usize::MAX))
+    }
+
+    /// A scan is true, whether it has rows or not: finding out may take long.
+    fn __bool__(&self) -> bool {
+        true
+    }
+
     fn __repr__(&self) -> String {
         let names: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
         format!("<lath.Scan of the columns {}>", names.join(", "))
     }
+}
+
+/// A method of a scan as a coroutine.
+fn run_async<'py>(scan: &Bound<'py, PyScan>, method: &str) -> PyResult<Bound<'py, PyAny>> {
+    scan.py().import("lath._async")?.call_method1("run", (scan, method))
 }

@@ -7,6 +7,7 @@ use std::thread;
 use lath::store::{Durability, Error, Options, Snapshot, Transaction};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use super::open_store::{OpenStore, STORE, ended};
 use super::tree::{PyTree, Source};
@@ -56,7 +57,7 @@ impl PyStore {
         let name = path.display().to_string();
         let called = name.clone();
         let store = work::run_to_end(py, move || options.open(&path).map_err(|error| Failure::store(&called, error)))?;
-        let open = Arc::new(OpenStore { store: OfProcess::new(store), name, writing: Mutex::new(None) });
+        let open = Arc::new(OpenStore::new(store, name));
         let main = PyTree::new(Source::Store(open.clone()), tree);
         Ok(PyClassInitializer::from(main).add_subclass(Self { open }))
     }
@@ -120,6 +121,20 @@ impl PyStore {
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
         let store = self.open.store()?;
         Ok(py.detach(|| work::guard(|| store.sync().map_err(|error| self.open.failure(error))))?)
+    }
+
+    /// Closes the store.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        Ok(self.open.close(py)?)
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
     }
 
     fn __repr__(&self) -> String {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lath::store::{Error, Snapshot, Store, Transaction};
 use lath_pyo3::error::{Failure, Kind};
-use lath_pyo3::fork::OfProcess;
+use lath_pyo3::fork::{OfProcess, Origin};
 use lath_pyo3::work;
 use pyo3::prelude::*;
 
@@ -18,16 +18,37 @@ const WAIT: Duration = Duration::from_millis(1);
 
 /// An open store, which its trees, snapshots and iterators share.
 pub(crate) struct OpenStore {
-    pub(crate) store: OfProcess<Store>,
+    /// `None` once it is closed.
+    store: Mutex<Option<OfProcess<Store>>>,
+    origin: Origin,
     pub(crate) name: String,
     /// The thread that has a transaction open, which cannot wait for another.
     pub(crate) writing: Mutex<Option<ThreadId>>,
 }
 
 impl OpenStore {
-    /// The store, in the process that has opened it.
-    pub(crate) fn store(&self) -> Result<&Store, Failure> {
-        self.store.get(STORE)
+    /// A store that this process has opened at `name`.
+    pub(crate) fn new(store: Store, name: String) -> Self {
+        let store = Mutex::new(Some(OfProcess::new(store)));
+        Self { store, origin: Origin::here(), name, writing: Mutex::new(None) }
+    }
+
+    /// The store, in the process that has opened it, until it is closed.
+    pub(crate) fn store(&self) -> Result<Store, Failure> {
+        // In a forked process, the lock might be held forever.
+        self.origin.check(STORE)?;
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        store.as_ref().ok_or_else(|| Failure::invalid("the store is closed: open it again"))?.get(STORE).cloned()
+    }
+
+    /// Closes the store, unless a transaction is open. Snapshots keep the file open until they are dropped.
+    pub(crate) fn close(&self, py: Python<'_>) -> Result<(), Failure> {
+        self.origin.check(STORE)?;
+        if self.writing.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            return Err(Failure::invalid("a transaction of the store is open: commit it, or undo it by abort()"));
+        }
+        py.detach(|| drop(self.store.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        Ok(())
     }
 
     pub(crate) fn snapshot(&self) -> Result<Snapshot, Failure> {

@@ -197,6 +197,43 @@ impl PyTree {
         }
     }
 
+    /// The value of a key, which is `value` from now on if the key is new.
+    fn setdefault<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        if let Some(value) = self.get_bytes(py, key)? {
+            return Ok(value);
+        }
+        let (key, value) = (bytes(key)?, bytes(value)?);
+        let kept = self.change(py, |tree| {
+            // Another thread may have been faster.
+            let earlier = tree.get(&key)?.map(<[u8]>::to_vec);
+            if earlier.is_none() {
+                tree.put(&key, &value)?;
+            }
+            Ok(earlier)
+        })?;
+        Ok(PyBytes::new(py, kept.as_deref().unwrap_or(&value)))
+    }
+
+    /// Removes the last entry, and returns it.
+    fn popitem<'py>(&self, py: Python<'py>) -> PyResult<Entry<'py>> {
+        let last = self.change(py, |tree| {
+            let last = tree.as_tree()?.last()?.map(|(key, value)| (key, value.to_vec()));
+            if let Some((key, _)) = &last {
+                tree.remove(key)?;
+            }
+            Ok(last)
+        })?;
+        match last {
+            Some((key, value)) => Ok(entry(py, &key, &value)),
+            None => Err(PyKeyError::new_err("the tree is empty")),
+        }
+    }
+
     /// Puts the entries of a mapping, or pairs of keys and values, together.
     fn update(&self, py: Python<'_>, entries: &Bound<'_, PyAny>) -> PyResult<()> {
         let entries = match entries.cast::<PyMapping>() {

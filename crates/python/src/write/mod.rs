@@ -1,5 +1,6 @@
 //! Writing Parquet files.
 
+mod conversion;
 mod settings;
 mod writer;
 

@@ -1,15 +1,18 @@
 //! The options of a writer, by their names in `lath._write`.
 
+use std::collections::BTreeMap;
 use std::ffi::CString;
 
-use lath::arrow::schema::Schema;
+use lath::arrow::schema::{Schema, TimeUnit};
+use lath::format::schema::ARROW_SCHEMA_META_KEY;
 use lath::{
-    BloomFilter, ColumnOptions, Error, PageVersion, Profile, SortingColumn, StatisticsLevel, ValueEncoding,
-    WriteOptions,
+    BloomFilter, ColumnOptions, EncryptionKeys, Error, PageVersion, Profile, SortingColumn, StatisticsLevel,
+    ValueEncoding, WriteOptions,
 };
 use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 
+use super::conversion::ConversionRules;
 use lath_pyo3::error::Failure;
 
 /// The argument that a user gave, the option, the column that it is for (all if `None`), and the value.
@@ -36,9 +39,13 @@ pub(crate) fn apply(options: WriteOptions, schema: &Schema, setting: &Setting<'_
         "memory_budget_bytes" => options.memory_budget_bytes(count()?),
         "threads" => options.threads(value.extract()?),
         "created_by" => options.created_by(text()?),
+        "no_arrow_schema" => options.without_key_value_metadata(ARROW_SCHEMA_META_KEY),
+        "encryption" => options.encryption(encryption_keys(value)?),
         "metadata" => {
             options.key_value_metadata(column.clone().unwrap_or_default(), value.extract::<Option<String>>()?)
         }
+        // It is about the rows.
+        "conversion" => options,
         "sort" => {
             let columns = value.extract::<Vec<(String, bool, bool)>>()?;
             let columns = columns.into_iter().map(|(path, descending, nulls_first)| SortingColumn {
@@ -71,6 +78,55 @@ pub(crate) fn apply(options: WriteOptions, schema: &Schema, setting: &Setting<'_
             }
         }
     })
+}
+
+/// The keys of a dict that `lath._encryption` makes.
+fn encryption_keys(value: &Bound<'_, PyAny>) -> PyResult<EncryptionKeys> {
+    let given: GivenKeys = value.extract()?;
+    let mut keys = EncryptionKeys::new(given.footer_key).plaintext_footer(given.plaintext_footer);
+    if let Some(metadata) = given.footer_key_metadata {
+        keys = keys.footer_key_metadata(metadata);
+    }
+    for (path, key) in given.column_keys {
+        keys = keys.column_key(path, key);
+    }
+    for path in given.plaintext_columns {
+        keys = keys.plaintext_column(path);
+    }
+    Ok(match given.aad_prefix {
+        Some(prefix) => keys.aad_prefix(prefix, given.store_aad_prefix),
+        None => keys,
+    })
+}
+
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct GivenKeys {
+    footer_key: Vec<u8>,
+    footer_key_metadata: Option<Vec<u8>>,
+    column_keys: BTreeMap<String, Vec<u8>>,
+    plaintext_columns: Vec<String>,
+    plaintext_footer: bool,
+    aad_prefix: Option<Vec<u8>>,
+    store_aad_prefix: bool,
+}
+
+/// The rules that `lath._write` gives as the setting `conversion`: the unit of timestamps, the version, and whether digits may be lost.
+pub(crate) fn conversion_rules(settings: &[Setting<'_>]) -> PyResult<ConversionRules> {
+    let Some((.., value)) = settings.iter().find(|(_, option, ..)| &**option == "conversion") else {
+        return Ok(ConversionRules::default());
+    };
+    let (unit, version, truncates): (Option<String>, String, bool) = value.extract()?;
+    let unit = match unit.as_deref() {
+        None => None,
+        Some("ms") => Some(TimeUnit::Millisecond),
+        Some("us") => Some(TimeUnit::Microsecond),
+        Some("ns") => Some(TimeUnit::Nanosecond),
+        Some(other) => {
+            return Err(PyValueError::new_err(format!("coerce_timestamps={other:?}: give \"ms\", \"us\" or \"ns\"")));
+        }
+    };
+    Ok(ConversionRules { unit, no_nanoseconds: version != "2.6", no_u32: version == "1.0", truncates })
 }
 
 fn level(name: &str) -> PyResult<StatisticsLevel> {

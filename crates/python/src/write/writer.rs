@@ -11,7 +11,8 @@ use lath::{Cancel, Error, FolderFormat, ParquetWriter, WriteOptions, WriteSummar
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use super::settings::{self, Setting, with_schema_metadata};
+use super::conversion::Conversion;
+use super::settings::{self, Setting, conversion_rules, with_schema_metadata};
 use crate::arrow::PySchema;
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::{OfProcess, Origin};
@@ -27,6 +28,7 @@ pub(crate) struct PyWriter {
     writer: Mutex<Option<OfProcess<Output>>>,
     origin: Origin,
     schema: SchemaRef,
+    conversion: Option<Conversion>,
 }
 
 /// The destination of a file.
@@ -43,6 +45,13 @@ impl Output {
         }
     }
 
+    fn set_metadata(&mut self, key: String, value: Option<String>) {
+        match self {
+            Self::Path(writer) => writer.set_key_value_metadata(key, value),
+            Self::File(writer) => writer.set_key_value_metadata(key, value),
+        }
+    }
+
     fn flush_row_group(&mut self) -> Result<(), Error> {
         match self {
             Self::Path(writer) => writer.flush_row_group(),
@@ -55,6 +64,33 @@ impl Output {
             Self::Path(writer) => writer.finish(),
             Self::File(writer) => Ok(writer.finish_into()?.1),
         }
+    }
+}
+
+/// Divides the rows of one call into row groups.
+struct RowGroups {
+    row_count: usize,
+    /// Rows until the current one is full.
+    left: usize,
+}
+
+impl RowGroups {
+    fn new(row_count: usize) -> Self {
+        Self { row_count, left: row_count }
+    }
+
+    fn write(&mut self, batch: &RecordBatch, output: &mut Output) -> Result<(), Error> {
+        let mut start = 0;
+        while start < batch.num_rows() {
+            let count = self.left.min(batch.num_rows() - start);
+            output.write(&batch.slice(start, count))?;
+            (start, self.left) = (start + count, self.left - count);
+            if self.left == 0 {
+                output.flush_row_group()?;
+                self.left = self.row_count;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -86,6 +122,8 @@ impl PyWriter {
         settings: Vec<Setting<'_>>,
     ) -> PyResult<Self> {
         let schema = SchemaRef::from(capsule::schema_in(schema)?);
+        let conversion = Conversion::new(&schema, conversion_rules(&settings)?);
+        let schema = conversion.as_ref().map_or(schema, |conversion| conversion.schema().clone());
         let options = with_schema_metadata(py, &schema, options(&schema, &settings)?, &settings)?;
         let output = if target.hasattr("write")? {
             let file = PythonFile(target.clone().unbind());
@@ -102,7 +140,7 @@ impl PyWriter {
             };
             Output::Path(Box::new(work::run(py, || (), create)?))
         };
-        Ok(Self { writer: Mutex::new(Some(OfProcess::new(output))), origin: Origin::here(), schema })
+        Ok(Self { writer: Mutex::new(Some(OfProcess::new(output))), origin: Origin::here(), schema, conversion })
     }
 
     /// Names and types of the columns.
@@ -111,14 +149,16 @@ impl PyWriter {
         PySchema::new(self.schema.clone())
     }
 
-    /// Writes the rows of any object with Arrow data (`total` rows, if known), and returns their number.
-    #[pyo3(signature = (rows, progress = None, total = None))]
+    /// Writes the rows of any object with Arrow data (`total` rows, if known), and returns their number. With `row_group_rows`, they begin
+    /// a row group, and each row group has this number of rows.
+    #[pyo3(signature = (rows, progress = None, total = None, row_group_rows = None))]
     fn write(
         &self,
         py: Python<'_>,
         rows: &Bound<'_, PyAny>,
         progress: Option<Py<PyAny>>,
         total: Option<u64>,
+        row_group_rows: Option<usize>,
     ) -> PyResult<u64> {
         let watcher = Watcher::start(py, progress.as_ref())?;
         let reader = capsule::reader_in(rows)?;
@@ -131,13 +171,27 @@ impl PyWriter {
             position,
             || {
                 self.with_output(|output| {
+                    let mut row_groups = row_group_rows.map(RowGroups::new);
+                    if row_groups.is_some() {
+                        output.flush_row_group()?;
+                    }
                     for batch in reader {
                         if cancel.is_cancelled() {
                             return Err(Error::Cancelled.into());
                         }
                         let batch = batch?;
-                        output.write(&batch)?;
+                        let batch = match &self.conversion {
+                            Some(conversion) => conversion.apply(&batch)?,
+                            None => batch,
+                        };
+                        match &mut row_groups {
+                            Some(row_groups) => row_groups.write(&batch, output)?,
+                            None => output.write(&batch)?,
+                        }
                         count.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
+                    }
+                    if row_groups.is_some() {
+                        output.flush_row_group()?;
                     }
                     Ok(count.load(Ordering::Relaxed))
                 })
@@ -148,6 +202,15 @@ impl PyWriter {
     /// Ends the current row group, if it has rows.
     fn flush_row_group(&self, py: Python<'_>) -> PyResult<()> {
         work::run(py, || (), || self.with_output(|output| Ok(output.flush_row_group()?)))
+    }
+
+    /// Sets a key of the file's metadata.
+    fn set_metadata(&self, key: String, value: Option<String>) -> PyResult<()> {
+        let set = |output: &mut Output| {
+            output.set_metadata(key, value);
+            Ok(())
+        };
+        Ok(self.with_output(set)?)
     }
 
     /// Finishes the file, which then appears at its path, and returns its counts.

@@ -214,6 +214,11 @@ impl<W: Write> ParquetWriter<W> {
         Ok(())
     }
 
+    /// Sets a key of the file's metadata, which is written at its end; it replaces an earlier value.
+    pub fn set_key_value_metadata(&mut self, key: impl Into<String>, value: impl Into<Option<String>>) {
+        self.options.set_key_value(key.into(), value.into());
+    }
+
     /// Ends the current row group, if it has rows.
     ///
     /// # Errors

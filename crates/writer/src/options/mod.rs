@@ -207,6 +207,12 @@ impl WriteOptions {
         self
     }
 
+    /// Adds a key with its value to the metadata, instead of an earlier value.
+    pub(crate) fn set_key_value(&mut self, key: String, value: Option<String>) {
+        self.key_value_metadata.retain(|(earlier, _)| *earlier != key);
+        self.key_value_metadata.push((key, value));
+    }
+
     pub(crate) fn row_group_row_limit(&self) -> usize {
         // A limit by rows must not end row groups for which a limit by bytes was set.
         let inherited = self.inherited_row_group_rows.filter(|_| self.row_group_bytes.is_none());
