@@ -73,6 +73,7 @@ class FileSystem:
     """What is needed of a file system of pyarrow or fsspec."""
 
     def __init__(self, system: Any) -> None:
+        system = file_system(system)
         self._system = system
         self._is_arrow = hasattr(system, "get_file_info")
         if not self._is_arrow and not (hasattr(system, "open") and hasattr(system, "info")):
@@ -137,11 +138,52 @@ def locations(paths: Any, filesystem: Any = None) -> Any:
     each = [paths] if is_one else list(paths)
     if filesystem is not None:
         return stored(each, filesystem)
-    return [_location(path) for path in each]
+    return [found for path in each for found in _found(path)]
+
+
+#: The schemes of URLs that Lath reads itself.
+_SCHEMES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "http", "https", "file")
+
+
+def has_other_scheme(path: str) -> bool:
+    """Whether a URL is one that fsspec may read: `memory://…`, `hf://…`, or of any scheme behind `fsspec+`."""
+    scheme, separator, _ = path.partition("://")
+    return bool(separator) and scheme.replace("+", "").isalnum() and scheme.lower() not in _SCHEMES
+
+
+def _found(path: Any) -> list[Any]:
+    if not isinstance(path, str) or not has_other_scheme(path):
+        return [_location(path)]
+    system, at = fsspec_place(path)
+    return stored([at], system)
+
+
+def fsspec_place(url: str) -> tuple[Any, str]:
+    """The file system of fsspec for a URL, and the path in it."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise InvalidError(f"{url}: files of this scheme are read and written by fsspec, which is not installed") from None
+    try:
+        system, path = url_to_fs(url.removeprefix("fsspec+"))
+    except ValueError as error:
+        raise InvalidError(f"{url}: {error}") from error
+    return system, path
+
+
+def file_system(system: Any) -> Any:
+    """A file system, also by its URI, as pyarrow has them."""
+    if not isinstance(system, str):
+        return system
+    from pyarrow.fs import FileSystem, SubTreeFileSystem
+
+    found, path = FileSystem.from_uri(system)
+    return SubTreeFileSystem(path, found) if path.strip("/") else found
 
 
 def stored(paths: Sequence[Any], filesystem: Any) -> list[Any]:
     """The files at paths of a file system."""
+    filesystem = file_system(filesystem)
     local = local_paths(paths, filesystem)
     if local is not None:
         return local
@@ -155,7 +197,7 @@ def stored(paths: Sequence[Any], filesystem: Any) -> list[Any]:
 
 def local_paths(paths: Sequence[Any], filesystem: Any) -> list[Any] | None:
     """The local paths of files in a file system; ``None`` if its files are not local."""
-    root = _local_root(filesystem)
+    root = _local_root(file_system(filesystem))
     if root is None:
         return None
     return [os.path.join(root, os.fspath(path).lstrip("/")) if root else os.fspath(path) for path in paths]

@@ -51,6 +51,10 @@ class ColumnSchema:
     max_definition_level: int
     max_repetition_level: int
 
+    def equals(self, other: ColumnSchema) -> bool:
+        """Whether name and types are the same."""
+        return self == other
+
 
 class ParquetSchema(Sequence[ColumnSchema]):
     """The leaf columns of a file in their order, and the Arrow schema with which Lath reads them."""
@@ -168,8 +172,10 @@ class ColumnChunkMetaData:
     total_uncompressed_size: int
     statistics: ChunkStatistics | None
     is_encrypted: bool
-    #: Whether the file has a Bloom filter and indexes of pages for it.
-    has_bloom_filter: bool
+    #: The place of its Bloom filter, and the length if the file says it; ``None`` if there is none.
+    bloom_filter_offset: int | None
+    bloom_filter_length: int | None
+    #: Whether the file has indexes of its pages.
     has_column_index: bool
     has_offset_index: bool
     #: Keys that a writer has added, with their values.
@@ -190,7 +196,7 @@ class ColumnChunkMetaData:
         names = (
             "file_path", "physical_type", "num_values", "path_in_schema", "is_stats_set", "compression", "encodings",
             "has_dictionary_page", "dictionary_page_offset", "data_page_offset", "total_compressed_size",
-            "total_uncompressed_size",
+            "total_uncompressed_size", "bloom_filter_offset", "bloom_filter_length",
         )  # fmt: skip
         statistics = None if self.statistics is None else self.statistics.to_dict()
         return {**{name: getattr(self, name) for name in names}, "statistics": statistics}
@@ -296,13 +302,16 @@ class FileMetaData:
 
     def equals(self, other: FileMetaData) -> bool:
         """Whether all of it is the same."""
+        if not isinstance(other, FileMetaData):
+            raise TypeError(f"expected FileMetaData, found {type(other).__name__}")
         return self._values == other._values
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileMetaData) and self.equals(other)
 
     def __hash__(self) -> int:
-        return hash((self.num_rows, self.num_columns, self.serialized_size))
+        columns = tuple((column.path, column.physical_type, str(column.logical_type)) for column in self._columns)
+        return hash((self.num_rows, self.num_row_groups, self.serialized_size, columns))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"values": self._values, "arrow": self._arrow.to_arrow().serialize().to_pybytes()}
@@ -372,7 +381,8 @@ def _chunk(values: dict[str, Any], column: ColumnSchema) -> ColumnChunkMetaData:
         total_uncompressed_size=values["total_uncompressed_size"],
         statistics=statistics,
         is_encrypted=values["is_encrypted"],
-        has_bloom_filter=values["bloom_filter"] is not None,
+        bloom_filter_offset=None if values["bloom_filter"] is None else values["bloom_filter"][0],
+        bloom_filter_length=None if values["bloom_filter"] is None else values["bloom_filter"][1],
         has_column_index=values["column_index"] is not None,
         has_offset_index=values["offset_index"] is not None,
         metadata=_pairs(values["key_values"]),

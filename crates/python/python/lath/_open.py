@@ -41,7 +41,8 @@ def open(
     contents of a file as ``bytes``, ``bytearray``, ``memoryview`` or a buffer of pyarrow; file objects that can seek. Directories called
     ``key=value`` on the path to a file are columns, unless ``partitions`` is false; ``partition_types`` sets their types.
 
-    ``filesystem`` is a file system of pyarrow or fsspec, whose files or folders ``paths`` are. A library that takes rows as an Arrow stream
+    ``filesystem`` is a file system of pyarrow or fsspec, or a URI of one, whose files or folders ``paths`` are; URLs of other schemes, such as
+    ``hf://``, are read by fsspec if it is installed. A library that takes rows as an Arrow stream
     gets the rows of such files, and of file objects, once all are read; SQL and DataFusion read these files into memory. ``storage_options``
     are used for S3 instead of environment variables: ``access_key_id``, ``secret_access_key``, ``session_token``, ``region``,
     ``endpoint_url`` and ``virtual_hosted_style_request``, also with ``aws_`` in front.
@@ -64,7 +65,7 @@ def open(
     256
     """
     named: Any = paths
-    if filesystem is not None or not isinstance(paths, str):
+    if filesystem is not None or not isinstance(paths, str) or "://" in paths:
         from lath._files import locations
 
         named = locations(paths, filesystem)

@@ -27,7 +27,7 @@ class ParquetFile:
 
     >>> with lath.ParquetFile("examples/data/trips/2025-01.parquet") as file:
     ...     file.num_row_groups, file.metadata.num_rows, file.read_row_group(0, columns=["price"]).num_rows
-    (3, 10000, 4096)
+    (3, 10000, 4000)
     """
 
     def __init__(
@@ -36,12 +36,22 @@ class ParquetFile:
         *,
         metadata: FileMetaData | None = None,
         read_dictionary: Sequence[str] | None = None,
+        memory_map: bool = False,
+        buffer_size: int = 0,
+        pre_buffer: bool = True,
         coerce_int96_timestamp_unit: str | None = None,
         decryption_properties: Mapping[str, Any] | None = None,
         filesystem: Any = None,
         page_checksum_verification: bool = True,
+        arrow_extensions_enabled: bool = True,
         **options: Any,
     ) -> None:
+        refuse(
+            memory_map=not memory_map,
+            buffer_size=buffer_size == 0,
+            pre_buffer=pre_buffer,
+            arrow_extensions_enabled=arrow_extensions_enabled,
+        )
         if isinstance(source, (str, os.PathLike)) and filesystem is None and os.path.isdir(source):
             raise IoError(f"{os.fspath(source)} is a directory: read it by lath.open or lath.read_table")
         if coerce_int96_timestamp_unit is not None:
@@ -131,8 +141,9 @@ class ParquetFile:
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
-        return not self._is_open
+        """Whether it was closed. A file object that was passed decides itself."""
+        closed = getattr(self._source, "closed", None)
+        return closed if isinstance(closed, bool) else not self._is_open
 
     def _opened(self) -> Any:
         if not self._is_open:
@@ -185,8 +196,7 @@ def read_metadata(
     >>> lath.read_metadata("examples/data/trips/2025-01.parquet").num_rows
     10000
     """
-    refuse(memory_map=not memory_map)
-    return ParquetFile(where, decryption_properties=decryption_properties, filesystem=filesystem, **options).metadata
+    return ParquetFile(where, memory_map=memory_map, decryption_properties=decryption_properties, filesystem=filesystem, **options).metadata
 
 
 def read_schema(
@@ -201,8 +211,7 @@ def read_schema(
     >>> lath.read_schema("examples/data/trips/2025-01.parquet").names[:2]
     ['trip', 'started']
     """
-    refuse(memory_map=not memory_map)
-    return ParquetFile(where, decryption_properties=decryption_properties, filesystem=filesystem, **options).schema_arrow
+    return ParquetFile(where, memory_map=memory_map, decryption_properties=decryption_properties, filesystem=filesystem, **options).schema_arrow
 
 
 def index_columns(dataset: Any) -> list[str]:

@@ -149,6 +149,10 @@ def _parts(rows: Any, names: list[str]) -> list[tuple[list[str], Any]]:
     if len(names) == len(rows.column_names):
         raise InvalidError("partition_cols: no column would be left for the files")
     plain = [_decoded(rows[name]) for name in names]
+    for column in plain:
+        kind = column.type
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            raise InvalidError(f"partition_cols: values of the type {kind} are no names of directories")
     numbered = pa.table([*plain, pa.array(range(rows.num_rows), pa.int64())], names=[*map(str, range(len(names))), "row"])
     groups = numbered.group_by([*map(str, range(len(names)))], use_threads=False).aggregate([("row", "list")])
     others = rows.drop_columns(names)
@@ -176,9 +180,6 @@ def _directory(value: Any) -> str:
 
     if not value.is_valid:
         return _NULL
-    kind = value.type
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise InvalidError(f"partition_cols: values of the type {kind} are no names of directories")
     text = value.cast(pa.string()).as_py()
     if text == "":
         raise InvalidError("partition_cols: an empty string is no name of a directory")

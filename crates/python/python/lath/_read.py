@@ -80,18 +80,18 @@ def read_table(
         schema_depth_limit=schema_depth_limit is None,
         arrow_extensions_enabled=arrow_extensions_enabled,
     )
+    repeated = columns
+    if columns is not None:
+        columns = list(dict.fromkeys(columns))
     given: dict[str, Any] = {**options, **read_keys(decryption_properties)}
     if coerce_int96_timestamp_unit is not None:
         given["int96_unit"] = coerce_int96_timestamp_unit
-    if columns is not None:
-        # As pyarrow does, a column that is named twice is read once.
-        columns = list(dict.fromkeys(columns))
     folder = None if filesystem is not None else keyed_folder(source, given)
     if folder is not None:
         refuse(read_dictionary=read_dictionary is None, progress=progress is None, schema=schema is None)
         rows = snapshot(folder, given)
         where = None if filters is None else condition(filters, rows.schema.names)
-        return rows.scan(columns, where, threads=None if use_threads else 1).to_arrow()
+        return _repeat(rows.scan(columns, where, threads=None if use_threads else 1).to_arrow(), repeated)
     dataset = open(source, filesystem=filesystem, partitions=partitioning is not None, **given)
     if use_pandas_metadata and columns is not None:
         columns = [*columns, *(name for name in index_columns(dataset) if name not in columns)]
@@ -106,7 +106,15 @@ def read_table(
             progress=progress,
         ).to_arrow()
 
-    return read(columns, filters) if schema is None else _read_as(schema, columns, filters, dataset, read)
+    table = read(columns, filters) if schema is None else _read_as(schema, columns, filters, dataset, read)
+    return _repeat(table, repeated)
+
+
+def _repeat(table: pyarrow.Table, columns: Sequence[str] | None) -> pyarrow.Table:
+    """The table with columns that were named twice, as pyarrow returns them."""
+    if columns is None or len(set(columns)) == len(columns):
+        return table
+    return table.select([*columns, *(name for name in table.column_names if name not in columns)])
 
 
 def _read_as(

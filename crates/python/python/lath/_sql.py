@@ -41,7 +41,7 @@ def sql(text: str, /, *, replacement_scans: bool = True, **tables: Source) -> Re
     >>> rows.to_arrow().to_pylist()
     [{'trips': 780}]
     >>> lath.sql("SELECT max(minutes) FROM trips").fetchone()
-    (90,)
+    (50,)
     """
     session = module().Session(replacement_scans=replacement_scans)
     for name, source in tables.items():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 from lath._arguments import refuse
 from lath._encryption import WriteKeys, write_keys
 from lath._errors import InvalidError
-from lath._files import FileSystem, local_paths
+from lath._files import FileSystem, fsspec_place, has_other_scheme, local_paths
 from lath._lath import Schema, Writer, stream
 from lath._progress import Progress, row_count
 
@@ -100,7 +100,7 @@ class ParquetWriter:
     - ``sorting_columns`` declares the columns by which the rows are sorted: names, or pairs of a name and "ascending" or "descending", or
       objects with ``column_index``, ``descending`` and ``nulls_first``.
     - ``filesystem`` is a file system of pyarrow or fsspec, in which ``where`` is a path. If its files are not local, a file that was not
-      finished is removed.
+      finished is removed. URLs of schemes that Lath does not write itself, such as ``hf://``, are written by fsspec.
     - ``encryption_properties`` is a dict with ``footer_key`` (16 or 32 bytes), and perhaps ``column_keys``, ``plaintext_columns``,
       ``plaintext_footer``, ``footer_key_metadata``, ``aad_prefix`` and ``store_aad_prefix``.
     - ``coerce_timestamps`` ("ms", "us" or "ns") is the unit of all timestamps. Losing digits is an error, unless
@@ -211,6 +211,8 @@ class ParquetWriter:
             schema = getattr(schema, "schema", schema)
         self._target: _NewFile | None = None
         target: Any = where
+        if filesystem is None and isinstance(where, str) and has_other_scheme(where):
+            filesystem, where = fsspec_place(where)
         if filesystem is not None:
             named = stored_target(where, filesystem)
             if isinstance(named, _NewFile):

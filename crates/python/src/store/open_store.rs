@@ -33,6 +33,11 @@ impl OpenStore {
         Self { store, origin: Origin::here(), name, writing: Mutex::new(None) }
     }
 
+    /// Fails in another process than the one that has opened the store.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.origin.check(STORE)
+    }
+
     /// The store, in the process that has opened it, until it is closed.
     pub(crate) fn store(&self) -> Result<Store, Failure> {
         // In a forked process, the lock might be held forever.

@@ -57,7 +57,7 @@ impl PyTree {
     /// Reads the tree, if it exists.
     fn read<T>(&self, read: impl FnOnce(Option<Tree<'_>>) -> Result<T, Error>) -> Result<T, Failure> {
         let open = self.open();
-        open.store()?;
+        open.check()?;
         let answer = match &self.source {
             Source::Store(open) => open.snapshot()?.tree(&self.name).and_then(read),
             Source::Snapshot(_, snapshot) => snapshot.get(STORE)?.tree(&self.name).and_then(read),
