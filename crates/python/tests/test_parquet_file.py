@@ -149,6 +149,18 @@ def test_the_index_of_pandas_is_read_with_columns(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(read, frame[["a"]])
 
 
+def test_extension_types_can_be_left_out() -> None:
+    plain = pa.binary(16)
+    whole = lath.read_table(FILE, columns=["trip"])
+    table = lath.read_table(FILE, columns=["trip"], arrow_extensions_enabled=False)
+    assert (table.schema.field("trip").type, whole.schema.field("trip").type) == (plain, pa.uuid())
+    assert [value.bytes for value in whole["trip"].to_pylist()] == table["trip"].to_pylist()
+    assert lath.read_schema(FILE, arrow_extensions_enabled=False).field("trip").type == plain
+    with lath.ParquetFile(FILE, arrow_extensions_enabled=False) as file:
+        assert file.read(["trip"]) == table
+        assert pa.Table.from_batches(file.iter_batches(3000, columns=["trip"])) == table
+
+
 def test_columns_that_are_named_twice_are_returned_twice() -> None:
     assert lath.read_table(FILE, columns=["price", "from", "price"]).column_names == ["price", "from", "price"]
 

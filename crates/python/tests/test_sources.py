@@ -170,8 +170,9 @@ def test_folders_of_fsspec_are_read_with_their_partitions(memory: MemoryFileSyst
     assert lath.read_table("memory://trips/month=1/part.parquet", filesystem=memory).num_rows == 10000
     assert pickle.loads(pickle.dumps(dataset)).count("month = 2") == 10000
     assert lath.open("memory://trips").count("month = 2") == lath.open("fsspec+memory://trips").count("month = 2") == 10000
-    with pytest.raises(lath.InvalidError, match="nothing://x"):
-        lath.open("nothing://x")
+    for url in ("nothing://x", "fsspec+nothing://x"):
+        with pytest.raises(lath.InvalidError, match="nothing://x"):
+            lath.open(url)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         lath.open("/nowhere", filesystem=memory)
 

@@ -193,7 +193,7 @@ def test_wide_results_are_cut_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_sessions_keep_tables_and_settings(trips: lath.Dataset) -> None:
-    with lath.Session(threads=2) as session:
+    with lath.Session(threads=2, replacement_scans=False) as session:
         session.register("trips", trips)
         session.sql("CREATE VIEW expensive AS SELECT * FROM trips WHERE price > 12")
         assert session.tables == ["expensive", "trips"]

@@ -146,9 +146,17 @@ _SCHEMES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "http", "h
 
 
 def has_other_scheme(path: str) -> bool:
-    """Whether a URL is one that fsspec may read: `memory://…`, `hf://…`, or of any scheme behind `fsspec+`."""
+    """Whether fsspec reads a URL: of a scheme that it knows and Lath does not, such as ``hf``, or of any scheme behind ``fsspec+``."""
     scheme, separator, _ = path.partition("://")
-    return bool(separator) and scheme.replace("+", "").isalnum() and scheme.lower() not in _SCHEMES
+    if not separator or scheme.lower() in _SCHEMES:
+        return False
+    if scheme.startswith("fsspec+"):
+        return True
+    try:
+        from fsspec import available_protocols
+    except ImportError:
+        return False
+    return scheme in available_protocols()
 
 
 def _found(path: Any) -> list[Any]:
@@ -163,7 +171,7 @@ def fsspec_place(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise InvalidError(f"{url}: files of this scheme are read and written by fsspec, which is not installed") from None
+        raise InvalidError(f"{url}: fsspec, which would read it, is not installed") from None
     try:
         system, path = url_to_fs(url.removeprefix("fsspec+"))
     except ValueError as error:

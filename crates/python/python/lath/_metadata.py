@@ -349,12 +349,17 @@ def _column(values: dict[str, Any]) -> ColumnSchema:
         physical_type=values["physical_type"],
         length=values["length"] if values["physical_type"] == "FIXED_LEN_BYTE_ARRAY" else None,
         logical_type=None if values["logical_type"] is None else LogicalType(*values["logical_type"]),
-        converted_type=values["converted_type"] or "NONE",
+        # The older names have no local times.
+        converted_type="NONE" if _is_local(values["logical_type"]) else values["converted_type"] or "NONE",
         precision=values["precision"] if is_decimal else None,
         scale=values["scale"] if is_decimal else None,
         max_definition_level=values["max_definition_level"],
         max_repetition_level=values["max_repetition_level"],
     )
+
+
+def _is_local(logical: tuple[str, dict[str, Any]] | None) -> bool:
+    return logical is not None and logical[1].get("isAdjustedToUTC") is False
 
 
 def _chunk(values: dict[str, Any], column: ColumnSchema) -> ColumnChunkMetaData:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lath._arguments import refuse
 from lath._encryption import read_keys
 from lath._errors import InvalidError, IoError
+from lath._extensions import plain_schema, plain_table
 from lath._metadata import FileMetaData, ParquetSchema
 from lath._open import open
 
@@ -50,8 +51,8 @@ class ParquetFile:
             memory_map=not memory_map,
             buffer_size=buffer_size == 0,
             pre_buffer=pre_buffer,
-            arrow_extensions_enabled=arrow_extensions_enabled,
         )
+        self._has_extensions = arrow_extensions_enabled
         if isinstance(source, (str, os.PathLike)) and filesystem is None and os.path.isdir(source):
             raise IoError(f"{os.fspath(source)} is a directory: read it by lath.open or lath.read_table")
         if coerce_int96_timestamp_unit is not None:
@@ -82,7 +83,8 @@ class ParquetFile:
     @property
     def schema_arrow(self) -> pyarrow.Schema:
         """The schema of the rows that are read."""
-        return self._opened().head(0).to_arrow().schema
+        schema = self._opened().head(0).to_arrow().schema
+        return schema if self._has_extensions else plain_schema(schema)
 
     @property
     def num_row_groups(self) -> int:
@@ -93,7 +95,7 @@ class ParquetFile:
         self, columns: Sequence[str] | None = None, use_threads: bool = True, use_pandas_metadata: bool = False
     ) -> pyarrow.Table:
         """All rows."""
-        return self._scan(None, columns, use_threads, use_pandas_metadata).to_arrow()
+        return self._table(self._scan(None, columns, use_threads, use_pandas_metadata))
 
     def read_row_group(
         self,
@@ -113,7 +115,7 @@ class ParquetFile:
         use_pandas_metadata: bool = False,
     ) -> pyarrow.Table:
         """The rows of several row groups."""
-        return self._scan(row_groups, columns, use_threads, use_pandas_metadata).to_arrow()
+        return self._table(self._scan(row_groups, columns, use_threads, use_pandas_metadata))
 
     def iter_batches(
         self,
@@ -127,7 +129,10 @@ class ParquetFile:
         if batch_size < 1:
             raise InvalidError("batch_size: it has to be at least 1")
         scan = self._scan(row_groups, columns, use_threads, use_pandas_metadata, batch_size)
-        return _batches(iter(scan), batch_size)
+        batches = _batches(iter(scan), batch_size)
+        if self._has_extensions:
+            return batches
+        return (plain_table(pyarrow_table([batch])).to_batches()[0] for batch in batches)
 
     def scan_contents(self, columns: Sequence[str] | None = None, batch_size: int = 65536) -> int:
         """Reads the columns, and returns the number of rows."""
@@ -149,6 +154,10 @@ class ParquetFile:
         if not self._is_open:
             raise InvalidError("the file is closed: open it again")
         return self._dataset
+
+    def _table(self, scan: Any) -> pyarrow.Table:
+        table = scan.to_arrow()
+        return table if self._has_extensions else plain_table(table)
 
     def _scan(
         self,
@@ -245,6 +254,13 @@ def _batches(scanned: Iterator[Any], batch_size: int) -> Iterator[pyarrow.Record
             count += rows.num_rows
     if waiting:
         yield _joined(waiting, pa)
+
+
+def pyarrow_table(batches: list[Any]) -> Any:
+    """Batches as a table."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches(batches)
 
 
 def _joined(batches: list[Any], pa: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lath._arguments import refuse
 from lath._encryption import ReadKeys, read_keys
 from lath._errors import InvalidError
+from lath._extensions import plain_table
 from lath._lath import Predicate, col
 from lath._open import open
 from lath._options import ReadOptions
@@ -61,7 +62,8 @@ def read_table(
     ``page_checksum_verification`` is false. An argument that Lath does not support raises an error. ``filters`` are pyarrow's lists, with
     pyarrow's rules for nulls and NaN, or a condition as in :meth:`Dataset.scan`. ``schema`` gives the columns and their types: columns that
     the files lack are null, and values that a type cannot hold are an error. ``decryption_properties`` is a dict with ``footer_key``, and perhaps
-    ``column_keys`` and ``aad_prefix``. ``use_pandas_metadata`` adds the index of a data frame to ``columns``. ``progress`` is called with the
+    ``column_keys`` and ``aad_prefix``. Without ``arrow_extensions_enabled``, columns have the types in which extension types, such as UUIDs,
+    are stored. ``use_pandas_metadata`` adds the index of a data frame to ``columns``. ``progress`` is called with the
     number of rows read so far and the number of all rows; ``True`` shows a tqdm bar. ``options`` are the options of :func:`lath.open`.
 
     >>> lath.read_table("examples/data/trips", columns=["price"], filters=[("price", ">", 12), ("minutes", "<", 30)]).column_names
@@ -78,7 +80,6 @@ def read_table(
         thrift_string_size_limit=thrift_string_size_limit is None,
         thrift_container_size_limit=thrift_container_size_limit is None,
         schema_depth_limit=schema_depth_limit is None,
-        arrow_extensions_enabled=arrow_extensions_enabled,
     )
     repeated = columns
     if columns is not None:
@@ -89,6 +90,7 @@ def read_table(
     folder = None if filesystem is not None else keyed_folder(source, given)
     if folder is not None:
         refuse(read_dictionary=read_dictionary is None, progress=progress is None, schema=schema is None)
+        refuse(arrow_extensions_enabled=arrow_extensions_enabled)
         rows = snapshot(folder, given)
         where = None if filters is None else condition(filters, rows.schema.names)
         return _repeat(rows.scan(columns, where, threads=None if use_threads else 1).to_arrow(), repeated)
@@ -107,7 +109,7 @@ def read_table(
         ).to_arrow()
 
     table = read(columns, filters) if schema is None else _read_as(schema, columns, filters, dataset, read)
-    return _repeat(table, repeated)
+    return _repeat(table if arrow_extensions_enabled else plain_table(table), repeated)
 
 
 def _repeat(table: pyarrow.Table, columns: Sequence[str] | None) -> pyarrow.Table:
