@@ -43,7 +43,7 @@ class Remote:
         self.inner = Recording(data)
 
     def read(self, size: int = -1) -> bytes:
-        # Raw files may return less than was asked for.
+        # Raw files may return less.
         return self.inner.read(min(size, 10_000) if size > 0 else size)
 
     def seek(self, offset: int, whence: int = 0) -> int:

@@ -11,7 +11,7 @@ from lath._errors import InvalidError
 class ReadKeys(TypedDict, total=False):
     """The keys of a file that is read."""
 
-    #: The key of the footer, and of columns without a key of their own: 16, 24 or 32 bytes.
+    #: The key of the footer, and of columns that ``column_keys`` does not name: 16, 24 or 32 bytes.
     footer_key: bytes
     #: Keys of columns, by their paths with dots.
     column_keys: Mapping[str, bytes]

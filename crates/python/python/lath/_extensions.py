@@ -21,7 +21,7 @@ def plain_schema(schema: pyarrow.Schema) -> pyarrow.Schema:
             kind = kind.storage_type
         if _has_extension(kind):
             raise InvalidError(f"arrow_extensions_enabled: column {field.name!r} has an extension type within its type")
-        # The names of extension types are metadata of the field.
+        # The metadata of the field has the name of the extension type.
         fields.append(field.with_type(kind).remove_metadata() if kind is not field.type else field)
     return pa.schema(fields, schema.metadata)
 

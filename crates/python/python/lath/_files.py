@@ -37,7 +37,7 @@ class FileObject:
         self.name = name if isinstance(name, str) else f"<{type(file).__name__}>"
 
     def read_at(self, start: int, length: int) -> bytes:
-        """So many bytes from a place on."""
+        """The ``length`` bytes from ``start`` on."""
         with self._lock:
             self._file.seek(start)
             return _exactly(self._file, length)
@@ -47,7 +47,7 @@ class FileObject:
 
 
 class StoredFile:
-    """A file of a file system. It is opened at its first read, and in each process anew."""
+    """A file of a file system. It is opened at its first read; each process opens it."""
 
     def __init__(self, system: FileSystem, path: str, size: int) -> None:
         self._system = system
@@ -58,7 +58,7 @@ class StoredFile:
         self.name = path
 
     def read_at(self, start: int, length: int) -> bytes:
-        """So many bytes from a place on."""
+        """The ``length`` bytes from ``start`` on."""
         with self._lock:
             if self._file is None:
                 self._file = self._system.open(self._path)
@@ -273,7 +273,7 @@ def _size(file: Any) -> int:
 
 
 def _exactly(file: Any, length: int) -> bytes:
-    """So many bytes, which raw files may return in parts."""
+    """Reads exactly ``length`` bytes, which raw files may return in parts."""
     parts = []
     while length > 0:
         part = file.read(length)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ReadOptions(TypedDict, total=False):
-    """Options of :func:`lath.open` for which :func:`lath.read_table` has no arguments of its own."""
+    """The options of :func:`lath.open` that :func:`lath.read_table` passes on."""
 
     storage_options: Mapping[str, str] | None
     union_schemas: bool

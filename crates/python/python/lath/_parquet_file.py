@@ -238,7 +238,7 @@ def index_columns(dataset: Any) -> list[str]:
 
 
 def _batches(scanned: Iterator[Any], batch_size: int) -> Iterator[pyarrow.RecordBatch]:
-    """The same rows in batches of so many."""
+    """Divides the rows into batches of ``batch_size`` rows."""
     import pyarrow as pa
 
     waiting: list[Any] = []

@@ -251,7 +251,7 @@ class ParquetWriter:
         progress: Progress | None = None,
     ) -> None:
         """Writes rows: a table, a data frame, a batch, a reader. A row group may have rows of several calls; with ``row_group_size``, the rows
-        are in row groups of their own, which have so many rows.
+        begin a row group, and row groups have this number of rows.
 
         ``progress`` is called with the number of these rows that are written; see :func:`write_table`.
         """

@@ -85,7 +85,7 @@ impl Source {
 }
 
 impl PyDataset {
-    /// What was opened at `locations` with these arguments.
+    /// A dataset of the files that were opened at `locations` with these arguments.
     pub(super) fn new(opened: OpenSource, locations: Vec<Location>, opening: Opening, options: DatasetOptions) -> Self {
         let is_lake = opened.is_lake();
         Self {
