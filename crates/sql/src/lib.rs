@@ -47,6 +47,7 @@ mod rewrite;
 mod scan;
 mod select_columns;
 mod session;
+mod sharing;
 mod statement;
 mod stop;
 mod syntax;

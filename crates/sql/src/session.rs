@@ -58,14 +58,15 @@ use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
     FilterBounds, FloatOrder, GroupingSets, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets,
     NestedExtremes, NestedLimits, NestedOrder, NullElements, NullLists, OctetLength, PeerFrames, PlainPlaces,
-    PropertyBarriers, RunningExtremes, SharingPlanner, SortedOffsets, StandardCasts, SubqueryOrder, Unnesting,
+    PropertyBarriers, RunningExtremes, SortedOffsets, StandardCasts, SubqueryOrder, Unnesting,
     UuidColumns, UuidComparisons, UuidTexts, VariantCasts, WideDates, age_function, at_time_zone_function, checked_sum,
-    compensated_sum_function, count_functions, map_extract_function, merge_join_columns, null_safe_rules,
+    compensated_sum_function, count_functions, map_extract_function, mark_with_queries, merge_join_columns, null_safe_rules,
     quantile_function, typed_as_function, uuid_function, uuid_text_function, variant_function, whole_number_functions,
     with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::select_columns::expand_columns;
+use crate::sharing::{AttachShared, CommonSubplans, SharingOptions, SharingPlanner};
 use crate::transaction::run_transaction_statement;
 use crate::write::{CopyTarget, FileFormat, WriteSettings, file_schema, is_true, option_text};
 
@@ -186,6 +187,9 @@ impl Session {
         optimizer.hash_join_single_partition_threshold_rows = MAX_SHARED_BUILD_ROWS / runtime.threads();
         // An operator that keeps the values of subqueries has to be in the same process as the operators that use them.
         optimizer.enable_physical_uncorrelated_scalar_subquery &= planning.wrap.is_none();
+        // Workers run parts of a plan that are complete, and none of them has the rows that another one computes.
+        let sharing = SharingOptions { common_subplans: planning.wrap.is_none() };
+        config.options_mut().extensions.insert(sharing);
         config.options_mut().sql_parser.collect_spans = true;
         config.options_mut().sql_parser.parse_float_as_decimal = true;
         // `SubqueryOrder` drops the sorts that nothing depends on.
@@ -399,6 +403,7 @@ impl Session {
         let state = self.context.state();
         merge_join_columns(&state, &mut statement).await?;
         refuse_meaningless(&statement, &state)?;
+        mark_with_queries(&state, &mut statement)?;
         self.tables.check_views(&state, &statement).await?;
         let definitions = Definitions {
             tables: &self.tables,
@@ -689,6 +694,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.push(Arc::new(NestedOrder::new()));
     rules.push(Arc::new(BooleanCases));
     rules.push(Arc::new(RunningExtremes));
+    rules.push(Arc::new(CommonSubplans));
     rules
 }
 
@@ -708,7 +714,7 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 }
 
 /// DataFusion's physical rules with Lath's: `JoinOrder` precedes the choice of join sides, filter pushdown is wrapped, and `VerifiedOrder`
-/// is last.
+/// and `AttachShared` are last.
 fn physical_rules(memory_budget_bytes: Option<usize>) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let sides = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or(rules.len());
@@ -726,6 +732,7 @@ fn physical_rules(memory_budget_bytes: Option<usize>) -> Vec<Arc<dyn PhysicalOpt
         rules.insert(at, Arc::new(NestedLimits));
     }
     rules.push(Arc::new(VerifiedOrder));
+    rules.push(Arc::new(AttachShared));
     rules.insert(0, Arc::new(SortedOffsets));
     rules.insert(0, Arc::new(PropertyBarriers));
     // Within a budget, the aggregate of all sets needs less memory: it returns partial results early.

@@ -20,7 +20,7 @@ use super::database::{SessionDatabase, SharedDatabase};
 use super::table::{KeyedTable, WITH_ROW_COLUMN};
 use crate::error::table_error;
 use crate::grammar::parse;
-use crate::rewrite::merge_join_columns;
+use crate::rewrite::{mark_with_queries, merge_join_columns};
 use crate::select_columns::expand_columns;
 use crate::transaction::CurrentTransaction;
 
@@ -198,6 +198,7 @@ impl SessionTables {
                         let mut statement = Statement::Statement(Box::new(SqlStatement::CreateView(view)));
                         Box::pin(expand_columns(state, &mut statement)).await?;
                         Box::pin(merge_join_columns(state, &mut statement)).await?;
+                        mark_with_queries(state, &mut statement)?;
                         Box::pin(state.statement_to_plan(statement)).await
                     }
                     Err(error) => Err(error),

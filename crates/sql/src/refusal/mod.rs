@@ -10,7 +10,6 @@ mod expression;
 mod function;
 mod query;
 mod relation;
-mod repeated;
 mod session;
 
 pub(crate) use self::column::is_auto_increment;
@@ -20,7 +19,6 @@ use std::ops::ControlFlow;
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{FunctionRegistry, SessionState};
-use datafusion::logical_expr::Volatility;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, ResetStatement, Statement};
 use datafusion::sql::sqlparser::ast::{
     Expr, Query, Select, Statement as SqlStatement, TableFactor, Visit, Visitor, visit_expressions,
@@ -28,7 +26,6 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
 
-use self::repeated::refuse_repeated;
 use crate::dialect::{LathDialect, error_at};
 
 /// Refuses clauses of a statement that would be ignored. The statement begins at `start` of `text`.
@@ -56,7 +53,7 @@ pub(crate) fn refuse_ignored(statement: &Statement, text: &str, start: Location)
     }
 }
 
-/// Refuses clauses of aggregates and window functions after scalar functions, and queries in WITH whose uses would have different rows.
+/// Refuses clauses of aggregates and window functions after scalar functions.
 pub(crate) fn refuse_meaningless(statement: &Statement, state: &SessionState) -> Result<()> {
     let is_scalar = |name: &str| state.udf(name).is_ok() && state.udaf(name).is_err() && state.udwf(name).is_err();
     let check = |expr: &Expr| match expr {
@@ -66,14 +63,9 @@ pub(crate) fn refuse_meaningless(statement: &Statement, state: &SessionState) ->
         },
         _ => ControlFlow::Continue(()),
     };
-    let is_volatile = |name: &str| state.udf(name).is_ok_and(|udf| udf.signature().volatility == Volatility::Volatile);
     let flow = match statement {
-        Statement::Statement(statement) => {
-            refuse_repeated(statement.as_ref(), is_volatile)?;
-            visit_expressions(statement.as_ref(), check)
-        }
+        Statement::Statement(statement) => visit_expressions(statement.as_ref(), check),
         Statement::CopyTo(CopyToStatement { source: CopyToSource::Query(query), .. }) => {
-            refuse_repeated(query.as_ref(), is_volatile)?;
             visit_expressions(query.as_ref(), check)
         }
         Statement::Explain(explain) => return refuse_meaningless(&explain.statement, state),

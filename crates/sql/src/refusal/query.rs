@@ -1,7 +1,7 @@
 //! Queries and their select lists.
 
 use datafusion::sql::sqlparser::ast::{
-    Cte, CteAsMaterialized, Fetch, GroupByExpr, GroupByWithModifier, LimitClause, OrderBy, OrderByExpr, OrderByKind,
+    Cte, Fetch, GroupByExpr, GroupByWithModifier, LimitClause, OrderBy, OrderByExpr, OrderByKind,
     Query, Select, SelectInto, SelectItem, SetExpr, Spanned, WildcardAdditionalOptions, With,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
@@ -48,14 +48,10 @@ impl Clauses<'_> {
     fn with(&self, with: &With) -> CheckResult {
         let With { with_token: _, recursive: _, cte_tables } = with;
         for cte in cte_tables {
-            let Cte { alias, query, from, materialized, closing_paren_token: _ } = cte;
+            let Cte { alias, query: _, from, materialized: _, closing_paren_token: _ } = cte;
             self.alias(alias)?;
             let after = alias.name.span;
             self.refuse_if(from.is_some(), "FROM", after, "write the query after AS, in parentheses")?;
-            if matches!(materialized, Some(CteAsMaterialized::Materialized)) && is_volatile(query.as_ref()) {
-                let advice = "a WITH query is computed wherever it is used; CREATE TABLE … AS keeps random values";
-                self.refuse("MATERIALIZED", after, advice)?;
-            }
         }
         Ok(())
     }

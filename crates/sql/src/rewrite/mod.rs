@@ -61,6 +61,7 @@
 //! | `uuid_texts` | UUIDs that are compared with texts or become texts |
 //! | `variants` | casts, orders and results of Variant values |
 //! | `windows` | windows that refine named ones, `bool_and` and `bool_or` over frames, `GROUP BY … WITH ROLLUP` |
+//! | `with_queries` | random values in WITH are the same for all uses |
 //! | `subquery` | subqueries that DataFusion evaluates wrongly or not at all become joins |
 
 mod aggregates;
@@ -83,6 +84,7 @@ mod subquery;
 mod times;
 mod using_joins;
 mod values;
+mod with_queries;
 
 pub(crate) use aggregates::DistinctLists;
 pub(crate) use aggregates::GroupingSets;
@@ -96,7 +98,7 @@ pub(crate) use aggregates::{compensated_sum_function, count_functions, quantile_
 pub(crate) use aggregates::{grouping_sets, with_grouping_sets};
 pub(crate) use filter_bounds::FilterBounds;
 pub(crate) use float_order::{CANONICAL_FLOAT, FloatOrder};
-pub(crate) use guards::{BooleanCases, Guards};
+pub(crate) use guards::{BooleanCases, Guards, has_subquery, is_fallible};
 pub(crate) use joins::Multisets;
 pub(crate) use joins::null_safe_rules;
 pub(crate) use nested_limits::NestedLimits;
@@ -106,7 +108,7 @@ pub(crate) use property_barriers::PropertyBarriers;
 #[cfg(feature = "remote")]
 pub(crate) use property_barriers::{barrier_columns, with_barrier};
 pub(crate) use statement::{rewrite, rewrite_expression};
-pub(crate) use subquery::{SharingPlanner, Unnesting};
+pub(crate) use subquery::Unnesting;
 pub(crate) use times::DateArithmetic;
 pub(crate) use times::WideDates;
 pub(crate) use times::{ComparedIntervals, IntervalWindows};
@@ -126,3 +128,4 @@ pub(crate) use values::{MapAccess, map_extract_function};
 pub(crate) use values::{PlainPlaces, whole_number_functions};
 pub(crate) use values::{UUID, UuidColumns, UuidComparisons, UuidTexts, uuid_function, uuid_text_function};
 pub(crate) use values::{VariantCasts, variant_function};
+pub(crate) use with_queries::{mark_with_queries, shared_query_number};

@@ -19,6 +19,7 @@ mod partitions;
 mod prepared;
 mod properties;
 mod queries;
+mod sharing;
 mod table;
 mod text_files;
 mod tpch;

@@ -39,11 +39,11 @@ const FALLIBLE_FUNCTIONS: [&str; 24] = [
 ];
 
 /// Whether an expression may raise an error for some row.
-pub(super) fn is_fallible(expr: &Expr, schema: &DFSchema) -> bool {
+pub(crate) fn is_fallible(expr: &Expr, schema: &DFSchema) -> bool {
     expr.exists(|expr| Ok(raises(expr, schema))).unwrap_or(true)
 }
 
-pub(super) fn has_subquery(expr: &Expr) -> bool {
+pub(crate) fn has_subquery(expr: &Expr) -> bool {
     let is_subquery = |expr: &Expr| {
         matches!(expr, Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_))
     };

@@ -6,8 +6,8 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result};
 use datafusion::logical_expr::{Aggregate, Distinct, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder};
 
-use super::shared::SharedPlan;
 use super::{Names, columns};
+use crate::sharing::SharedPlan;
 
 /// The distinct values of the outer columns that a subquery uses.
 pub(super) struct Domain<'a> {

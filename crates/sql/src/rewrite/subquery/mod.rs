@@ -18,7 +18,6 @@
 //! | `push` | carries the domain through a subquery's plan |
 //! | `push::join` | carries the domain through joins and set operations |
 //! | `columns` | selects and names columns of plans |
-//! | `shared` | computes outer rows once if they could differ when they are read again, such as the rows of LIMIT |
 //! | `one_row` | raises an error for a second row of a scalar subquery |
 
 mod attach;
@@ -28,7 +27,6 @@ mod membership;
 mod nodes;
 mod one_row;
 mod push;
-mod shared;
 mod simple;
 mod subqueries;
 
@@ -40,11 +38,10 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::AnalyzerRule;
 
-use self::shared::without_single_readers;
+use crate::sharing::without_single_readers;
 
 #[cfg(feature = "remote")]
 pub(crate) use self::one_row::one_row_function;
-pub(crate) use self::shared::SharingPlanner;
 
 /// Replaces subqueries by joins. The rule runs before type coercion, so that DataFusion coerces the new comparisons.
 #[derive(Debug)]

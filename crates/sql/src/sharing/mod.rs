@@ -1,0 +1,48 @@
+//! Computes once what a statement uses several times: queries in WITH, views, and equal subqueries.
+//!
+//! DataFusion (55) copies the plan of a query in WITH, and of a view, to each of its uses. An analyzer rule finds equal plans and replaces
+//! them by scans of a made-up table. So each use pushes its conditions and columns down to its scan, as it would for any other table. When the
+//! statement is planned, the uses of a table are known: its rows are computed with the columns that any use reads, and for the rows that
+//! satisfy the conditions of any use. Each use applies its own conditions to them again.
+//!
+//! The uses read the rows at their own pace. The one that is ahead computes the next rows, and rows are kept, in memory or on disk, until
+//! the last use has read them.
+//!
+//! Rows that differ each time they are computed, such as random ones, are always shared ([`SharedPlan`]).
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `node` | marks plans that have to be computed once |
+//! | `equality` | compares plans and the tables that they read |
+//! | `candidates` | selects the plans that are worth sharing |
+//! | `find` | replaces equal plans by scans of shared tables |
+//! | `table` | the shared table |
+//! | `conditions` | combines the conditions of all uses |
+//! | `resolve` | decides what is shared, from the optimized uses |
+//! | `read` | the use of a shared table in a resolved plan |
+//! | `planner` | plans shared tables before the plans that use them |
+//! | `attach` | puts the shared plan below its first use |
+//! | `exec` | reads shared rows |
+//! | `rows` | the executions of a shared plan |
+//! | `partition` | one partition of shared rows, and its readers |
+//! | `storage` | keeps rows in memory and on disk |
+
+mod attach;
+mod candidates;
+mod conditions;
+mod equality;
+mod exec;
+mod find;
+mod node;
+mod partition;
+mod planner;
+mod read;
+mod resolve;
+mod rows;
+mod storage;
+mod table;
+
+pub(crate) use self::attach::AttachShared;
+pub(crate) use self::find::{CommonSubplans, SharingOptions};
+pub(crate) use self::node::{SharedPlan, without_single_readers};
+pub(crate) use self::planner::SharingPlanner;
