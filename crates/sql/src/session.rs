@@ -187,9 +187,9 @@ impl Session {
         optimizer.hash_join_single_partition_threshold_rows = MAX_SHARED_BUILD_ROWS / runtime.threads();
         // An operator that keeps the values of subqueries has to be in the same process as the operators that use them.
         optimizer.enable_physical_uncorrelated_scalar_subquery &= planning.wrap.is_none();
+        config.options_mut().extensions.insert(SharingOptions::default());
         // Workers run parts of a plan that are complete, and none of them has the rows that another one computes.
-        let sharing = SharingOptions { common_subplans: planning.wrap.is_none() };
-        config.options_mut().extensions.insert(sharing);
+        let has_workers = planning.wrap.is_some();
         config.options_mut().sql_parser.collect_spans = true;
         config.options_mut().sql_parser.parse_float_as_decimal = true;
         // `SubqueryOrder` drops the sorts that nothing depends on.
@@ -215,7 +215,7 @@ impl Session {
         let sequences = SequenceValues::new(database, Arc::clone(tables.transaction()));
         let map_access = Arc::new(MapAccess::new());
         let planner: Arc<dyn QueryPlanner + Send + Sync> =
-            Arc::new(SharingPlanner { others: vec![Arc::new(ChangePlanner)] });
+            Arc::new(SharingPlanner { others: vec![Arc::new(ChangePlanner)], has_workers });
         let planner = match planning.wrap {
             Some(wrap) => wrap(planner),
             None => planner,
@@ -229,7 +229,7 @@ impl Session {
             // The first planner that can plan an access is used.
             .with_expr_planners(vec![Arc::clone(&map_access) as Arc<dyn ExprPlanner>])
             .with_default_features()
-            .with_analyzer_rules(analyzer_rules())
+            .with_analyzer_rules(analyzer_rules(has_workers))
             .with_optimizer_rules(logical_rules())
             .with_physical_optimizer_rules(physical_rules(memory_budget_bytes))
             .with_query_planner(planner)
@@ -673,7 +673,7 @@ impl DatabaseSetting {
 }
 
 /// DataFusion's analyzer rules, preceded by Lath's rules that need types before coercion and followed by its rules that need coerced types.
-fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+fn analyzer_rules(has_workers: bool) -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(PeerFrames));
     rules.insert(0, Arc::new(IntervalWindows::new()));
@@ -694,7 +694,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.push(Arc::new(NestedOrder::new()));
     rules.push(Arc::new(BooleanCases));
     rules.push(Arc::new(RunningExtremes));
-    rules.push(Arc::new(CommonSubplans));
+    rules.push(Arc::new(CommonSubplans { has_workers }));
     rules
 }
 

@@ -19,7 +19,7 @@ extensions_options! {
     /// Settings of common subplans.
     pub struct SharingOptions {
         /// Whether equal plans of a statement are computed once. Plans that have to be are in any case.
-        pub common_subplans: bool, default = true
+        pub common_subplans: bool, default = false
     }
 }
 
@@ -29,19 +29,22 @@ impl ConfigExtension for SharingOptions {
 
 impl SharingOptions {
     /// Whether equal plans are computed once.
-    pub(super) fn are_common_subplans_on(options: &ConfigOptions) -> bool {
-        options.extensions.get::<Self>().is_none_or(|options| options.common_subplans)
+    fn are_common_subplans_on(options: &ConfigOptions) -> bool {
+        options.extensions.get::<Self>().is_some_and(|options| options.common_subplans)
     }
 }
 
 /// Replaces equal plans. The rule is the last one of the analyzer: the plans are as DataFusion will optimize them.
 #[derive(Debug)]
-pub(crate) struct CommonSubplans;
+pub(crate) struct CommonSubplans {
+    /// Whether workers run parts of plans. Then only plans that have to be are computed once.
+    pub(crate) has_workers: bool,
+}
 
 impl AnalyzerRule for CommonSubplans {
     fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
         let mut tables = Tables::default();
-        let is_on = SharingOptions::are_common_subplans_on(options);
+        let is_on = !self.has_workers && SharingOptions::are_common_subplans_on(options);
         tables.plans.push(LogicalPlan::default());
         tables.plans[0] = tables.replace_marked(plan)?;
         if is_on {

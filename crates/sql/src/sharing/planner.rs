@@ -13,7 +13,6 @@ use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
-use super::find::SharingOptions;
 use super::read::PlannedTables;
 use super::resolve::{ResolvedPlan, resolve};
 
@@ -28,6 +27,7 @@ fn in_one_partition(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
 /// DataFusion's planner, extended by shared rows, and by what `others` plan.
 pub(crate) struct SharingPlanner {
     pub(crate) others: Vec<Arc<dyn ExtensionPlanner + Send + Sync>>,
+    pub(crate) has_workers: bool,
 }
 
 impl fmt::Debug for SharingPlanner {
@@ -45,12 +45,11 @@ impl QueryPlanner for SharingPlanner {
         let ResolvedPlan { plan, tables } = resolve(plan, state)?;
         let planned = Arc::new(PlannedTables::default());
         let sharing: Arc<dyn ExtensionPlanner + Send + Sync> = Arc::clone(&planned) as _;
-        let has_workers = !SharingOptions::are_common_subplans_on(state.config_options());
         let planners = self.others.iter().cloned().chain([sharing]).collect();
         let planner = DefaultPhysicalPlanner::with_extension_planners(planners);
         for (table, plan) in tables {
             let plan = planner.create_physical_plan(&plan, session).await?;
-            planned.add(&table, if has_workers { in_one_partition(plan) } else { plan });
+            planned.add(&table, if self.has_workers { in_one_partition(plan) } else { plan });
         }
         planner.create_physical_plan(&plan, session).await
     }

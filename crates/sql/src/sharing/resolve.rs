@@ -13,6 +13,7 @@ use datafusion::logical_expr::{Expr, Extension, LogicalPlan, LogicalPlanBuilder,
 use super::conditions::Conditions;
 use super::read::SharedRead;
 use super::table::SharedTable;
+use crate::rewrite::is_fallible;
 
 /// A plan whose shared tables are decided.
 pub(super) struct ResolvedPlan {
@@ -97,7 +98,9 @@ impl Resolver<'_> {
         let Some(table) = SharedTable::scanned(&source.0) else { return Ok(()) };
         let scans = self.scans(source)?;
         let conditions = Conditions::new(scans.iter().map(|scan| scan.filters.clone()));
-        let is_apart = scans.len() < 2 || (!table.is_required && self.is_better_apart(table, conditions.as_ref())?);
+        let is_apart = scans.len() < 2
+            || (!table.is_required
+                && (may_raise_more_errors(table, &scans)? || self.is_better_apart(table, conditions.as_ref())?));
         let replacement = if is_apart {
             let mut plans = HashMap::new();
             for scan in scans {
@@ -251,6 +254,31 @@ fn used_columns(table: &SharedTable, scans: &[TableScan]) -> Result<Vec<usize>> 
         used.insert(0);
     }
     Ok(used.into_iter().collect())
+}
+
+/// Whether the rows of all uses may raise an error that each use alone does not: an expression would be computed for rows that only uses
+/// without it read.
+fn may_raise_more_errors(table: &SharedTable, scans: &[TableScan]) -> Result<bool> {
+    let used = used_columns(table, scans)?;
+    let reads_all =
+        |scan: &TableScan| scan.filters.is_empty() && used.iter().all(|at| scanned_columns(table, scan).contains(at));
+    let is_same = |scan: &TableScan| {
+        let first = &scans[0].filters;
+        scan.filters.len() == first.len() && scan.filters.iter().all(|filter| first.contains(filter))
+    };
+    if scans.iter().all(is_same) || scans.iter().any(reads_all) {
+        return Ok(false);
+    }
+    let mut is_found = false;
+    table.plan()?.apply_with_subqueries(|node| {
+        let mut columns = DFSchema::empty();
+        node.inputs().into_iter().for_each(|input| columns.merge(input.schema()));
+        node.apply_expressions(|expr| {
+            is_found |= is_fallible(expr, &columns);
+            Ok(if is_found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })
+    })?;
+    Ok(is_found)
 }
 
 /// The number of conditions that have reached the scans.

@@ -136,6 +136,7 @@ fn all_readers_get_the_error_of_the_shared_plan() {
 #[test]
 fn a_statement_that_shares_rows_can_be_stopped() {
     let session = BlockingSession::new(Session::new()).unwrap();
+    session.run("SET lath.common_subplans = true").unwrap().for_each(drop);
     let stop = Stop::new();
     let query = "WITH c AS (SELECT v FROM generate_series(1, 1000000000000000) AS a(v)
                             JOIN (VALUES (0), (1)) AS b(w) ON v % 2 = w)

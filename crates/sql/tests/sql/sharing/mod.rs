@@ -40,6 +40,7 @@ fn rows(count: i64) -> RecordBatch {
 /// A session with the rows in memory as `m`, in batches, and in a file as `t`.
 async fn session(folder: &std::path::Path, builder: SessionBuilder) -> Session {
     let session = builder.build().unwrap();
+    answer(&session, "SET lath.common_subplans = true").await;
     let all = rows(6_000);
     let path = folder.join("t.parquet");
     if !path.exists() {

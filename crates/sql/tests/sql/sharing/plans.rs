@@ -90,6 +90,29 @@ fn uses_that_read_different_parts_stay_apart() {
 }
 
 #[test]
+fn no_error_comes_from_rows_that_its_use_leaves_out() {
+    wait(async {
+        let folder = tempfile::tempdir().unwrap();
+        let query = "WITH c AS (SELECT g, max(10 / g) AS q, count(*) AS n FROM t GROUP BY g)
+                     SELECT q FROM c WHERE g > 0 UNION ALL SELECT n FROM c WHERE g < 5";
+        let plan = checked(folder.path(), query).await;
+        assert_eq!(count(&plan, "SharedExec"), 0, "{plan}");
+    });
+}
+
+#[test]
+fn equal_plans_are_shared_only_when_it_is_switched_on() {
+    wait(async {
+        let query = "WITH c AS (SELECT value % 3 AS g, count(*) AS n FROM generate_series(1, 100) GROUP BY 1)
+                     SELECT a.n FROM c AS a JOIN c AS b ON a.g = b.n % 3";
+        let session = Session::new();
+        assert_eq!(count(&plan_text(&session, query).await, "SharedExec"), 0);
+        answer(&session, "SET lath.common_subplans = true").await;
+        assert_eq!(count(&plan_text(&session, query).await, "readers=2"), 1);
+    });
+}
+
+#[test]
 fn a_use_that_is_left_alone_has_its_own_plan() {
     wait(async {
         let folder = tempfile::tempdir().unwrap();

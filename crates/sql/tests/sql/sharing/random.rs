@@ -86,14 +86,15 @@ fn query(random: &mut Seeded) -> String {
 
 #[test]
 fn random_queries_return_the_same_rows() {
+    let queries: usize = std::env::var("LATH_CASES").map_or(60, |text| text.parse().unwrap());
     let mut random = Seeded::new("random_queries_return_the_same_rows");
     wait(async {
         let folder = tempfile::tempdir().unwrap();
         let apart = without_sharing(folder.path()).await;
         let shared = session(folder.path(), Session::builder()).await;
         let small = session(folder.path(), Session::builder().memory_budget_bytes(4 << 20)).await;
-        let mut shared_count = 0;
-        for number in 0..300 {
+        let (mut shared_count, mut unplanned_count) = (0, 0);
+        for number in 0..queries {
             let query = query(&mut random);
             let run = async |session: &Session| match session.sql(&query).await {
                 Ok(frame) => frame.collect().await.map(|rows| sorted(&rows)).map_err(|error| error.to_string()),
@@ -101,15 +102,20 @@ fn random_queries_return_the_same_rows() {
             };
             let expected = run(&apart).await;
             // DataFusion (55) cannot plan some correlated subqueries over renamed columns.
-            if expected.is_err() {
+            let is_unplanned =
+                |error: &String| error.contains("scalar_subquery_to_join") && error.contains("No field named");
+            if expected.as_ref().is_err_and(is_unplanned) {
+                unplanned_count += 1;
                 continue;
             }
+            assert!(expected.is_ok(), "{expected:?}: {query}");
             assert_eq!(run(&shared).await, expected, "{query}");
             if number % 4 == 0 {
                 assert_eq!(run(&small).await, expected, "{query}");
             }
             shared_count += usize::from(plan_text(&shared, &query).await.contains("read again"));
         }
-        assert!(shared_count > 150, "{shared_count} of 300 queries shared rows");
+        assert!(shared_count * 4 > queries, "{shared_count} of {queries} queries shared rows");
+        assert!(unplanned_count * 4 < queries, "{unplanned_count} of {queries} queries were not planned");
     });
 }
