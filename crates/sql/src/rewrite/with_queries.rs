@@ -81,7 +81,11 @@ impl<V: Fn(&str) -> bool> Marks<V> {
                 + count_reads(body.as_ref(), &name);
             let is_recursive = with.recursive && count_reads(table.query.as_ref(), &name) > 0;
             if is_volatile && reads > 1 {
-                if is_recursive {
+                // Each step of a recursive query would compute the rows again.
+                let is_recursive_name = |table: &Cte| count_reads(table.query.as_ref(), &normal(&table.alias.name)) > 0;
+                let is_repeated =
+                    |table: &Cte| is_recursive_name(table) && count_reads(table.query.as_ref(), &name) > 0;
+                if is_recursive || (with.recursive && later.iter().any(is_repeated)) {
                     return refuse(&name, reads, table);
                 }
                 mark_once(table)?;
