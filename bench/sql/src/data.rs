@@ -92,6 +92,57 @@ pub fn tpch(scale: u32, layout: Layout) -> Vec<(&'static str, PathBuf)> {
     TABLES.map(|(table, _)| (table, folder.join(format!("{table}.parquet")))).to_vec()
 }
 
+/// The tables of TPC-DS.
+pub const TPCDS_TABLES: [&str; 24] = [
+    "call_center",
+    "catalog_page",
+    "catalog_returns",
+    "catalog_sales",
+    "customer",
+    "customer_address",
+    "customer_demographics",
+    "date_dim",
+    "household_demographics",
+    "income_band",
+    "inventory",
+    "item",
+    "promotion",
+    "reason",
+    "ship_mode",
+    "store",
+    "store_returns",
+    "store_sales",
+    "time_dim",
+    "warehouse",
+    "web_page",
+    "web_returns",
+    "web_sales",
+    "web_site",
+];
+
+/// The tables of TPC-DS, and its queries in the folder `queries`, made by DuckDB; `None` if its extension is not there.
+pub fn tpcds(scale: u32) -> Option<PathBuf> {
+    let python = bench().join("peers/python/tpcds");
+    if !python.join(".venv/bin/python").exists() {
+        return None;
+    }
+    let folder = once(&format!("tpcds-{scale}"), |folder| {
+        let mut command = Command::new(python.join(".venv/bin/python"));
+        let status = command.arg(python.join("generate.py")).arg(scale.to_string()).arg(folder).status();
+        assert!(status.expect("Python starts").success(), "DuckDB could not make TPC-DS");
+    });
+    Some(folder)
+}
+
+/// Page views with the columns of ClickBench's table.
+pub fn hits(rows: u64) -> PathBuf {
+    let folder = once(&format!("hits-{rows}"), |folder| {
+        let statement = include_str!("../clickbench/hits.sql");
+        lath(&["sql", "-"], &statement.replace("ROWS", &rows.to_string()).replace("FOLDER", folder));
+    });
+    folder.join("hits.parquet")
+}
+
 /// 1,000 files of 100,000 rows, two row groups each, with a random text of 16 characters as the key.
 pub fn needles(has_bloom: bool) -> PathBuf {
     let name = if has_bloom { "needles-bloom" } else { "needles" };

@@ -2,12 +2,15 @@
 //! sql`; see docs/benchmarks.md.
 
 mod answers;
+mod clickbench;
 mod data;
 mod engine;
 mod finding;
 mod options;
 mod process;
 mod race;
+mod suite;
+mod tpcds;
 mod tpch;
 
 use std::process::ExitCode;
@@ -29,8 +32,10 @@ fn main() -> ExitCode {
     };
     let mut record = Record::start("sql", options.is_quick);
     type Part = (&'static str, fn(&mut Record, &Options));
-    let parts: [Part; 5] = [
+    let parts: [Part; 7] = [
         ("tpch", tpch::run),
+        ("tpcds", tpcds::run),
+        ("clickbench", clickbench::run),
         ("join", finding::joins),
         ("top", finding::newest),
         ("planning", finding::planning),

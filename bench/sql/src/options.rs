@@ -6,7 +6,8 @@ pub struct Options {
     pub is_quick: bool,
     pub scale: u32,
     pub threads: Vec<usize>,
-    pub queries: Vec<usize>,
+    /// The numbers of the questions of a suite; all if there are none.
+    queries: Vec<usize>,
     pub layouts: Vec<Layout>,
     only: Option<String>,
 }
@@ -17,7 +18,7 @@ impl Options {
             is_quick: false,
             scale: 1,
             threads: vec![1, 2],
-            queries: (1..=22).collect(),
+            queries: Vec::new(),
             layouts: Layout::ALL.to_vec(),
             only: None,
         };
@@ -41,6 +42,11 @@ impl Options {
 
     pub fn wants(&self, part: &str) -> bool {
         self.only.as_ref().is_none_or(|only| only == part)
+    }
+
+    /// Whether the question with this number, from 1, is asked.
+    pub fn asks(&self, number: usize) -> bool {
+        self.queries.is_empty() || self.queries.contains(&number)
     }
 
     pub fn rounds(&self) -> usize {

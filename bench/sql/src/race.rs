@@ -8,6 +8,8 @@ use crate::engine::{Engine, Running};
 /// Processes with the same tables and number of threads.
 pub struct Race {
     running: Vec<Running>,
+    /// Answers that are not the same as the first engine's.
+    differences: Vec<String>,
 }
 
 /// The minimum times of an engine, in seconds; `None` if it could not answer.
@@ -21,13 +23,15 @@ pub type Times = Vec<(Engine, Option<Least>)>;
 
 impl Race {
     pub fn start(engines: &[Engine], threads: usize, tables: &[(&str, PathBuf)]) -> Race {
-        Race { running: engines.iter().map(|&engine| Running::start(engine, threads, tables)).collect() }
+        Race { running: engines.iter().map(|&engine| Running::start(engine, threads, tables)).collect(), differences: Vec::new() }
+    }
+
+    /// The answers that differed so far.
+    pub fn differences(&self) -> &[String] {
+        &self.differences
     }
 
     /// Times `query` after a first round, whose answers are compared.
-    ///
-    /// # Panics
-    /// If engines give different answers.
     pub fn run(&mut self, name: &str, query: &str, rounds: usize) -> Times {
         let mut least: Vec<Option<Least>> = vec![None; self.running.len()];
         let mut answer: Option<(Engine, String)> = None;
@@ -52,7 +56,7 @@ impl Race {
                         Some((first, rows)) => {
                             if let Err(difference) = answers::same(rows, &own.rows) {
                                 let (first, other) = (first.label(), running.engine.label());
-                                panic!("{name}: {first} and {other} differ: {difference}");
+                                self.differences.push(format!("{name}: {first} and {other}: {difference}"));
                             }
                         }
                     }

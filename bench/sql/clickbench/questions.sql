@@ -1,0 +1,43 @@
+SELECT count(*) FROM hits
+SELECT count(*) FROM hits WHERE "AdvEngineID" <> 0
+SELECT sum("AdvEngineID"), count(*), avg("ResolutionWidth") FROM hits
+SELECT avg("UserID") FROM hits
+SELECT count(DISTINCT "UserID") FROM hits
+SELECT count(DISTINCT "SearchPhrase") FROM hits
+SELECT min("EventDate"), max("EventDate") FROM hits
+SELECT "AdvEngineID", count(*) AS c FROM hits WHERE "AdvEngineID" <> 0 GROUP BY "AdvEngineID" ORDER BY c DESC, 1
+SELECT "RegionID", count(DISTINCT "UserID") AS u FROM hits GROUP BY "RegionID" ORDER BY u DESC, 1 LIMIT 10
+SELECT "RegionID", sum("AdvEngineID"), count(*) AS c, avg("ResolutionWidth"), count(DISTINCT "UserID") FROM hits GROUP BY "RegionID" ORDER BY c DESC, 1 LIMIT 10
+SELECT "MobilePhoneModel", count(DISTINCT "UserID") AS u FROM hits WHERE "MobilePhoneModel" <> '' GROUP BY "MobilePhoneModel" ORDER BY u DESC, 1 LIMIT 10
+SELECT "MobilePhone", "MobilePhoneModel", count(DISTINCT "UserID") AS u FROM hits WHERE "MobilePhoneModel" <> '' GROUP BY "MobilePhone", "MobilePhoneModel" ORDER BY u DESC, 1, 2 LIMIT 10
+SELECT "SearchPhrase", count(*) AS c FROM hits WHERE "SearchPhrase" <> '' GROUP BY "SearchPhrase" ORDER BY c DESC, 1 LIMIT 10
+SELECT "SearchPhrase", count(DISTINCT "UserID") AS u FROM hits WHERE "SearchPhrase" <> '' GROUP BY "SearchPhrase" ORDER BY u DESC, 1 LIMIT 10
+SELECT "SearchEngineID", "SearchPhrase", count(*) AS c FROM hits WHERE "SearchPhrase" <> '' GROUP BY "SearchEngineID", "SearchPhrase" ORDER BY c DESC, 1, 2 LIMIT 10
+SELECT "UserID", count(*) AS c FROM hits GROUP BY "UserID" ORDER BY c DESC, 1 LIMIT 10
+SELECT "UserID", "SearchPhrase", count(*) AS c FROM hits GROUP BY "UserID", "SearchPhrase" ORDER BY c DESC, 1, 2 LIMIT 10
+SELECT "UserID", "SearchPhrase", count(*) AS c FROM hits GROUP BY "UserID", "SearchPhrase" ORDER BY 1, 2 LIMIT 10
+SELECT "UserID", extract(minute FROM "EventTime") AS m, "SearchPhrase", count(*) AS c FROM hits GROUP BY "UserID", m, "SearchPhrase" ORDER BY c DESC, 1, 2, 3 LIMIT 10
+SELECT "UserID" FROM hits WHERE "UserID" = 435090932899640449
+SELECT count(*) FROM hits WHERE "URL" LIKE '%google%'
+SELECT "SearchPhrase", min("URL"), count(*) AS c FROM hits WHERE "URL" LIKE '%google%' AND "SearchPhrase" <> '' GROUP BY "SearchPhrase" ORDER BY c DESC, 1 LIMIT 10
+SELECT "SearchPhrase", min("URL"), min("Title"), count(*) AS c, count(DISTINCT "UserID") FROM hits WHERE "Title" LIKE '%Google%' AND "URL" NOT LIKE '%.google.%' AND "SearchPhrase" <> '' GROUP BY "SearchPhrase" ORDER BY c DESC, 1 LIMIT 10
+SELECT * FROM hits WHERE "URL" LIKE '%google%' ORDER BY "EventTime", "WatchID" LIMIT 10
+SELECT "SearchPhrase" FROM hits WHERE "SearchPhrase" <> '' ORDER BY "EventTime", "SearchPhrase" LIMIT 10
+SELECT "SearchPhrase" FROM hits WHERE "SearchPhrase" <> '' ORDER BY "SearchPhrase" LIMIT 10
+SELECT "SearchPhrase" FROM hits WHERE "SearchPhrase" <> '' ORDER BY "EventTime", "SearchPhrase", "WatchID" LIMIT 10
+SELECT "CounterID", avg(length("URL")) AS l, count(*) AS c FROM hits WHERE "URL" <> '' GROUP BY "CounterID" HAVING count(*) > 1000 ORDER BY l DESC, 1 LIMIT 25
+SELECT regexp_replace("Referer", '^https?://(?:www\.)?([^/]+)/.*$', '\1') AS k, avg(length("Referer")) AS l, count(*) AS c, min("Referer") FROM hits WHERE "Referer" <> '' GROUP BY k HAVING count(*) > 1000 ORDER BY l DESC, 1 LIMIT 25
+SELECT sum("ResolutionWidth"), sum("ResolutionWidth" + 1), sum("ResolutionWidth" + 2), sum("ResolutionWidth" + 3), sum("ResolutionWidth" + 4), sum("ResolutionWidth" + 5), sum("ResolutionWidth" + 6), sum("ResolutionWidth" + 7), sum("ResolutionWidth" + 8), sum("ResolutionWidth" + 9), sum("ResolutionWidth" + 10), sum("ResolutionWidth" + 11), sum("ResolutionWidth" + 12), sum("ResolutionWidth" + 13), sum("ResolutionWidth" + 14), sum("ResolutionWidth" + 15), sum("ResolutionWidth" + 16), sum("ResolutionWidth" + 17), sum("ResolutionWidth" + 18), sum("ResolutionWidth" + 19), sum("ResolutionWidth" + 20), sum("ResolutionWidth" + 21), sum("ResolutionWidth" + 22), sum("ResolutionWidth" + 23), sum("ResolutionWidth" + 24), sum("ResolutionWidth" + 25), sum("ResolutionWidth" + 26), sum("ResolutionWidth" + 27), sum("ResolutionWidth" + 28), sum("ResolutionWidth" + 29), sum("ResolutionWidth" + 30), sum("ResolutionWidth" + 31), sum("ResolutionWidth" + 32), sum("ResolutionWidth" + 33), sum("ResolutionWidth" + 34), sum("ResolutionWidth" + 35), sum("ResolutionWidth" + 36), sum("ResolutionWidth" + 37), sum("ResolutionWidth" + 38), sum("ResolutionWidth" + 39), sum("ResolutionWidth" + 40), sum("ResolutionWidth" + 41), sum("ResolutionWidth" + 42), sum("ResolutionWidth" + 43), sum("ResolutionWidth" + 44), sum("ResolutionWidth" + 45), sum("ResolutionWidth" + 46), sum("ResolutionWidth" + 47), sum("ResolutionWidth" + 48), sum("ResolutionWidth" + 49), sum("ResolutionWidth" + 50), sum("ResolutionWidth" + 51), sum("ResolutionWidth" + 52), sum("ResolutionWidth" + 53), sum("ResolutionWidth" + 54), sum("ResolutionWidth" + 55), sum("ResolutionWidth" + 56), sum("ResolutionWidth" + 57), sum("ResolutionWidth" + 58), sum("ResolutionWidth" + 59), sum("ResolutionWidth" + 60), sum("ResolutionWidth" + 61), sum("ResolutionWidth" + 62), sum("ResolutionWidth" + 63), sum("ResolutionWidth" + 64), sum("ResolutionWidth" + 65), sum("ResolutionWidth" + 66), sum("ResolutionWidth" + 67), sum("ResolutionWidth" + 68), sum("ResolutionWidth" + 69), sum("ResolutionWidth" + 70), sum("ResolutionWidth" + 71), sum("ResolutionWidth" + 72), sum("ResolutionWidth" + 73), sum("ResolutionWidth" + 74), sum("ResolutionWidth" + 75), sum("ResolutionWidth" + 76), sum("ResolutionWidth" + 77), sum("ResolutionWidth" + 78), sum("ResolutionWidth" + 79), sum("ResolutionWidth" + 80), sum("ResolutionWidth" + 81), sum("ResolutionWidth" + 82), sum("ResolutionWidth" + 83), sum("ResolutionWidth" + 84), sum("ResolutionWidth" + 85), sum("ResolutionWidth" + 86), sum("ResolutionWidth" + 87), sum("ResolutionWidth" + 88), sum("ResolutionWidth" + 89) FROM hits
+SELECT "SearchEngineID", "ClientIP", count(*) AS c, sum("IsRefresh"), avg("ResolutionWidth") FROM hits WHERE "SearchPhrase" <> '' GROUP BY "SearchEngineID", "ClientIP" ORDER BY c DESC, 1, 2 LIMIT 10
+SELECT "WatchID", "ClientIP", count(*) AS c, sum("IsRefresh"), avg("ResolutionWidth") FROM hits WHERE "SearchPhrase" <> '' GROUP BY "WatchID", "ClientIP" ORDER BY c DESC, 1, 2 LIMIT 10
+SELECT "WatchID", "ClientIP", count(*) AS c, sum("IsRefresh"), avg("ResolutionWidth") FROM hits GROUP BY "WatchID", "ClientIP" ORDER BY c DESC, 1, 2 LIMIT 10
+SELECT "URL", count(*) AS c FROM hits GROUP BY "URL" ORDER BY c DESC, 1 LIMIT 10
+SELECT 1, "URL", count(*) AS c FROM hits GROUP BY 1, "URL" ORDER BY c DESC, 2 LIMIT 10
+SELECT "ClientIP", "ClientIP" - 1, "ClientIP" - 2, "ClientIP" - 3, count(*) AS c FROM hits GROUP BY 1, 2, 3, 4 ORDER BY c DESC, 1 LIMIT 10
+SELECT "URL", count(*) AS v FROM hits WHERE "CounterID" = 62 AND "EventDate" BETWEEN DATE '2013-07-01' AND DATE '2013-07-31' AND "DontCountHits" = 0 AND "IsRefresh" = 0 AND "URL" <> '' GROUP BY "URL" ORDER BY v DESC, 1 LIMIT 10
+SELECT "Title", count(*) AS v FROM hits WHERE "CounterID" = 62 AND "EventDate" BETWEEN DATE '2013-07-01' AND DATE '2013-07-31' AND "DontCountHits" = 0 AND "IsRefresh" = 0 AND "Title" <> '' GROUP BY "Title" ORDER BY v DESC, 1 LIMIT 10
+SELECT "URL", count(*) AS v FROM hits WHERE "CounterID" = 62 AND "EventDate" BETWEEN DATE '2013-07-01' AND DATE '2013-07-31' AND "IsRefresh" = 0 AND "IsLink" <> 0 AND "IsDownload" = 0 GROUP BY "URL" ORDER BY v DESC, 1 LIMIT 10 OFFSET 1000
+SELECT "TraficSourceID", "SearchEngineID", "AdvEngineID", CASE WHEN "SearchEngineID" = 0 AND "AdvEngineID" = 0 THEN "Referer" ELSE '' END AS source, "URL" AS target, count(*) AS v FROM hits WHERE "CounterID" = 62 AND "EventDate" BETWEEN DATE '2013-07-01' AND DATE '2013-07-31' AND "IsRefresh" = 0 GROUP BY 1, 2, 3, 4, 5 ORDER BY v DESC, 1, 2, 3, 4, 5 LIMIT 10 OFFSET 1000
+SELECT "URLHash", "EventDate", count(*) AS v FROM hits WHERE "CounterID" = 62 AND "EventDate" BETWEEN DATE '2013-07-01' AND DATE '2013-07-31' AND "IsRefresh" = 0 AND "TraficSourceID" IN (-1, 6) AND "RefererHash" = 3594120000172545465 GROUP BY 1, 2 ORDER BY v DESC, 1, 2 LIMIT 10 OFFSET 100
+SELECT "WindowClientWidth", "WindowClientHeight", count(*) AS v FROM hits WHERE "CounterID" = 62 AND "EventDate" BETWEEN DATE '2013-07-01' AND DATE '2013-07-31' AND "IsRefresh" = 0 AND "DontCountHits" = 0 AND "URLHash" = 2868770270353813622 GROUP BY 1, 2 ORDER BY v DESC, 1, 2 LIMIT 10 OFFSET 10
+SELECT date_trunc('minute', "EventTime") AS m, count(*) AS v FROM hits WHERE "CounterID" = 62 AND "EventDate" BETWEEN DATE '2013-07-14' AND DATE '2013-07-15' AND "IsRefresh" = 0 AND "DontCountHits" = 0 GROUP BY m ORDER BY m LIMIT 10 OFFSET 1000
