@@ -8,7 +8,7 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 
 use super::aggregates::{nested_extremes, ordered_list_function};
 use super::float_order::{canonical_function, float_extremes};
-use super::overflow::arithmetic_functions;
+use super::overflow::{arithmetic_functions, quotient_function};
 use super::subquery::one_row_function;
 use super::times::interval_length_function;
 use super::values::nested::list_types::list_function;
@@ -71,5 +71,10 @@ fn own_scalar_functions() -> Vec<ScalarUDF> {
         one_row_function(),
         round_to_even_function(),
     ];
-    single.into_iter().chain(arithmetic_functions()).chain(nested_order_functions()).collect()
+    single
+        .into_iter()
+        .chain(arithmetic_functions())
+        .chain([quotient_function()])
+        .chain(nested_order_functions())
+        .collect()
 }

@@ -8,6 +8,7 @@ mod arithmetic;
 mod decimal;
 mod integer;
 mod operation;
+mod quotient;
 mod sum;
 mod sum_accumulator;
 mod sum_groups;
@@ -29,6 +30,7 @@ use lath_parquet::ExactType;
 use arithmetic::Arithmetic;
 use decimal::DecimalOperation;
 use operation::Operation;
+use quotient::Quotient;
 use sum::Sum;
 
 /// The `sum` that replaces DataFusion's.
@@ -42,6 +44,11 @@ pub(crate) fn arithmetic_functions() -> [ScalarUDF; 4] {
         .map(|operation| ScalarUDF::from(Arithmetic::new(operation)))
 }
 
+/// The function that replaces quotients of decimals with many digits.
+pub(crate) fn quotient_function() -> ScalarUDF {
+    ScalarUDF::from(Quotient::new())
+}
+
 /// Replaces arithmetic by functions that report overflow. The rule runs after DataFusion's coercion, when types are known.
 #[derive(Debug)]
 pub(crate) struct CheckedArithmetic {
@@ -49,12 +56,13 @@ pub(crate) struct CheckedArithmetic {
     subtract: Arc<ScalarUDF>,
     multiply: Arc<ScalarUDF>,
     negate: Arc<ScalarUDF>,
+    divide: Arc<ScalarUDF>,
 }
 
 impl CheckedArithmetic {
     pub(crate) fn new() -> Self {
         let [add, subtract, multiply, negate] = arithmetic_functions().map(Arc::new);
-        Self { add, subtract, multiply, negate }
+        Self { add, subtract, multiply, negate, divide: Arc::new(quotient_function()) }
     }
 
     fn check_plan(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -80,6 +88,7 @@ impl CheckedArithmetic {
                     Operator::Plus => &self.add,
                     Operator::Minus => &self.subtract,
                     Operator::Multiply => &self.multiply,
+                    Operator::Divide if has_wide_dividend(&left, &right, schema) => &self.divide,
                     _ => return Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })),
                 };
                 // Both sides have the same type, except decimals, which may differ in digits.
@@ -122,6 +131,14 @@ pub(super) fn may_overflow(call: &ScalarFunction, schema: &DFSchema) -> bool {
         }
         [Ok(DataType::Decimal128(..))] => false,
         _ => true,
+    }
+}
+
+/// Whether the quotient of two decimals needs a wider dividend than Arrow has.
+fn has_wide_dividend(left: &Expr, right: &Expr, schema: &DFSchema) -> bool {
+    match (left.get_type(schema), right.get_type(schema)) {
+        (Ok(left), Ok(right)) => Quotient::is_needed(&left, &right),
+        _ => false,
     }
 }
 
