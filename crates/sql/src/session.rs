@@ -26,6 +26,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+use futures_util::future::BoxFuture;
 use lath_parquet::{Dataset, FolderFormat, Runtime};
 use lath_table::{Database, EncryptionKey, TableOptions};
 use lath_text::TextFormat;
@@ -58,11 +59,11 @@ use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
     FilterBounds, FloatOrder, GroupingSets, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets,
     NestedExtremes, NestedLimits, NestedOrder, NullElements, NullLists, OctetLength, PeerFrames, PlainPlaces,
-    PropertyBarriers, RunningExtremes, SortedOffsets, StandardCasts, SubqueryOrder, Unnesting,
-    UuidColumns, UuidComparisons, UuidTexts, VariantCasts, WideDates, age_function, at_time_zone_function, checked_sum,
-    compensated_sum_function, count_functions, map_extract_function, mark_with_queries, merge_join_columns, null_safe_rules,
-    quantile_function, typed_as_function, uuid_function, uuid_text_function, variant_function, whole_number_functions,
-    with_output_names,
+    PropertyBarriers, RunningExtremes, SortedOffsets, StandardCasts, SubqueryOrder, Unnesting, UuidColumns,
+    UuidComparisons, UuidTexts, VariantCasts, WideDates, age_function, at_time_zone_function, checked_sum,
+    compensated_sum_function, count_functions, map_extract_function, mark_with_queries, merge_join_columns,
+    null_safe_rules, quantile_function, typed_as_function, uuid_function, uuid_text_function, variant_function,
+    whole_number_functions, with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::select_columns::expand_columns;
@@ -334,20 +335,27 @@ impl Session {
     /// # Errors
     /// If the text cannot be parsed, is not a single statement, or names something that does not exist.
     pub async fn sql(&self, text: &str) -> Result<DataFrame> {
-        let mut statements = parse(text)?;
-        let statement = match (statements.pop_front(), statements.is_empty()) {
-            (Some(statement), true) => statement,
-            (None, _) => return plan_err!("there is no statement"),
-            (Some(_), false) => return plan_err!("there is more than one statement"),
-        };
-        for _ in 1..MAX_PLANS {
-            match Box::pin(self.run_statement(statement.clone(), text)).await {
-                // Another process has altered a table. The view of a transaction stays as it is.
-                Err(error) if is_outdated(&error) && !self.is_in_transaction() => {}
-                planned => return planned,
+        self.planned(text).await
+    }
+
+    /// Plans a statement. The future is made here, so that it is compiled once: callers of an `async fn` compile its whole body again.
+    fn planned<'s>(&'s self, text: &'s str) -> BoxFuture<'s, Result<DataFrame>> {
+        Box::pin(async move {
+            let mut statements = parse(text)?;
+            let statement = match (statements.pop_front(), statements.is_empty()) {
+                (Some(statement), true) => statement,
+                (None, _) => return plan_err!("there is no statement"),
+                (Some(_), false) => return plan_err!("there is more than one statement"),
+            };
+            for _ in 1..MAX_PLANS {
+                match Box::pin(self.run_statement(statement.clone(), text)).await {
+                    // Another process has altered a table. The view of a transaction stays as it is.
+                    Err(error) if is_outdated(&error) && !self.is_in_transaction() => {}
+                    planned => return planned,
+                }
             }
-        }
-        Box::pin(self.run_statement(statement, text)).await
+            Box::pin(self.run_statement(statement, text)).await
+        })
     }
 
     /// Runs a statement, or plans it if it is executed later.

@@ -1,13 +1,12 @@
 //! Queries and their select lists.
 
 use datafusion::sql::sqlparser::ast::{
-    Cte, Fetch, GroupByExpr, GroupByWithModifier, LimitClause, OrderBy, OrderByExpr, OrderByKind,
-    Query, Select, SelectInto, SelectItem, SetExpr, Spanned, WildcardAdditionalOptions, With,
+    Cte, Fetch, GroupByExpr, GroupByWithModifier, LimitClause, OrderBy, OrderByExpr, OrderByKind, Query, Select,
+    SelectInto, SelectItem, SetExpr, Spanned, WildcardAdditionalOptions, With,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::{CheckResult, Clauses};
-use crate::syntax::is_volatile;
 
 impl Clauses<'_> {
     pub(super) fn query(&self, query: &Query) -> CheckResult {

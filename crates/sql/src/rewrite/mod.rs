@@ -98,7 +98,7 @@ pub(crate) use aggregates::{compensated_sum_function, count_functions, quantile_
 pub(crate) use aggregates::{grouping_sets, with_grouping_sets};
 pub(crate) use filter_bounds::FilterBounds;
 pub(crate) use float_order::{CANONICAL_FLOAT, FloatOrder};
-pub(crate) use guards::{BooleanCases, Guards, has_subquery, is_fallible};
+pub(crate) use guards::{BooleanCases, Guards, has_subquery, is_fallible, is_fallible_by_row};
 pub(crate) use joins::Multisets;
 pub(crate) use joins::null_safe_rules;
 pub(crate) use nested_limits::NestedLimits;

@@ -19,7 +19,7 @@ extensions_options! {
     /// Settings of common subplans.
     pub struct SharingOptions {
         /// Whether equal plans of a statement are computed once. Plans that have to be are in any case.
-        pub common_subplans: bool, default = false
+        pub common_subplans: bool, default = true
     }
 }
 

@@ -18,14 +18,13 @@
 //! | `find` | replaces equal plans by scans of shared tables |
 //! | `table` | the shared table |
 //! | `conditions` | combines the conditions of all uses |
+//! | `uses` | what the uses of a shared table read, and whether errors are possible |
 //! | `resolve` | decides what is shared, from the optimized uses |
 //! | `read` | the use of a shared table in a resolved plan |
 //! | `planner` | plans shared tables before the plans that use them |
 //! | `attach` | puts the shared plan below its first use |
 //! | `exec` | reads shared rows |
 //! | `rows` | the executions of a shared plan |
-//! | `partition` | one partition of shared rows, and its readers |
-//! | `storage` | keeps rows in memory and on disk |
 
 mod attach;
 mod candidates;
@@ -34,13 +33,12 @@ mod equality;
 mod exec;
 mod find;
 mod node;
-mod partition;
 mod planner;
 mod read;
 mod resolve;
 mod rows;
-mod storage;
 mod table;
+mod uses;
 
 pub(crate) use self::attach::AttachShared;
 pub(crate) use self::find::{CommonSubplans, SharingOptions};

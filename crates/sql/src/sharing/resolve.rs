@@ -1,6 +1,6 @@
 //! Decides what is shared, from the optimized uses.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use datafusion::common::display::{PlanType, StringifiedPlan};
@@ -13,7 +13,7 @@ use datafusion::logical_expr::{Expr, Extension, LogicalPlan, LogicalPlanBuilder,
 use super::conditions::Conditions;
 use super::read::SharedRead;
 use super::table::SharedTable;
-use crate::rewrite::is_fallible;
+use super::uses::{are_alike, fallible_nodes, has_widest_use, scanned_columns, used_columns};
 
 /// A plan whose shared tables are decided.
 pub(super) struct ResolvedPlan {
@@ -100,7 +100,8 @@ impl Resolver<'_> {
         let conditions = Conditions::new(scans.iter().map(|scan| scan.filters.clone()));
         let is_apart = scans.len() < 2
             || (!table.is_required
-                && (may_raise_more_errors(table, &scans)? || self.is_better_apart(table, conditions.as_ref())?));
+                && (self.may_raise_more_errors(table, &scans, conditions.as_ref())?
+                    || self.is_better_apart(table, conditions.as_ref())?));
         let replacement = if is_apart {
             let mut plans = HashMap::new();
             for scan in scans {
@@ -171,6 +172,34 @@ impl Resolver<'_> {
         Ok(true)
     }
 
+    /// Whether the rows of all uses may raise an error that each use alone does not: an expression would be computed for rows that only uses
+    /// without it read.
+    fn may_raise_more_errors(
+        &self,
+        table: &SharedTable,
+        scans: &[TableScan],
+        conditions: Option<&Conditions>,
+    ) -> Result<bool> {
+        if has_widest_use(table, scans)? || are_alike(table, scans)? {
+            return Ok(false);
+        }
+        if fallible_nodes(table.plan()?)?.is_empty() {
+            return Ok(false);
+        }
+        // An expression over the same rows as in one use raises no more errors.
+        let filters = conditions.map(Conditions::combined).unwrap_or_default();
+        let mut left = fallible_nodes(&self.plan_shared(table, &used_columns(table, scans)?, filters)?)?;
+        for scan in scans {
+            if left.is_empty() {
+                break;
+            }
+            for own in fallible_nodes(&self.plan_apart(table, scan)?)? {
+                left.remove(&own);
+            }
+        }
+        Ok(!left.is_empty())
+    }
+
     /// Plans the rows of all scans.
     fn plan_shared(&self, table: &SharedTable, columns: &[usize], filters: Vec<Expr>) -> Result<LogicalPlan> {
         let schema = table.plan()?.schema();
@@ -234,51 +263,6 @@ fn filtered(table: &SharedTable, filters: Vec<Expr>) -> Result<LogicalPlanBuilde
         _ => Ok(Transformed::no(expr)),
     })?;
     LogicalPlanBuilder::from(plan.clone()).filter(own.data)
-}
-
-fn scanned_columns(table: &SharedTable, scan: &TableScan) -> Vec<usize> {
-    scan.projection.clone().unwrap_or_else(|| (0..table.schema().fields().len()).collect())
-}
-
-/// The columns that any scan reads.
-fn used_columns(table: &SharedTable, scans: &[TableScan]) -> Result<Vec<usize>> {
-    let mut used: BTreeSet<usize> = BTreeSet::new();
-    for scan in scans {
-        used.extend(scanned_columns(table, scan));
-        for column in scan.filters.iter().flat_map(Expr::column_refs) {
-            used.insert(table.schema().index_of(column.name())?);
-        }
-    }
-    // A file of rows without columns would lose their number.
-    if used.is_empty() && !table.schema().fields().is_empty() {
-        used.insert(0);
-    }
-    Ok(used.into_iter().collect())
-}
-
-/// Whether the rows of all uses may raise an error that each use alone does not: an expression would be computed for rows that only uses
-/// without it read.
-fn may_raise_more_errors(table: &SharedTable, scans: &[TableScan]) -> Result<bool> {
-    let used = used_columns(table, scans)?;
-    let reads_all =
-        |scan: &TableScan| scan.filters.is_empty() && used.iter().all(|at| scanned_columns(table, scan).contains(at));
-    let is_same = |scan: &TableScan| {
-        let first = &scans[0].filters;
-        scan.filters.len() == first.len() && scan.filters.iter().all(|filter| first.contains(filter))
-    };
-    if scans.iter().all(is_same) || scans.iter().any(reads_all) {
-        return Ok(false);
-    }
-    let mut is_found = false;
-    table.plan()?.apply_with_subqueries(|node| {
-        let mut columns = DFSchema::empty();
-        node.inputs().into_iter().for_each(|input| columns.merge(input.schema()));
-        node.apply_expressions(|expr| {
-            is_found |= is_fallible(expr, &columns);
-            Ok(if is_found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-        })
-    })?;
-    Ok(is_found)
 }
 
 /// The number of conditions that have reached the scans.

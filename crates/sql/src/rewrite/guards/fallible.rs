@@ -11,11 +11,12 @@ use crate::rewrite::overflow::may_overflow;
 use crate::rewrite::values::places;
 
 /// Functions that raise an error for some values.
-const FALLIBLE_FUNCTIONS: [&str; 24] = [
+const FALLIBLE_FUNCTIONS: [&str; 25] = [
     "arrow_cast",
     "ceil",
     "chr",
     "decode",
+    "divide_checked",
     "factorial",
     "floor",
     "from_unixtime",
@@ -41,6 +42,12 @@ const FALLIBLE_FUNCTIONS: [&str; 24] = [
 /// Whether an expression may raise an error for some row.
 pub(crate) fn is_fallible(expr: &Expr, schema: &DFSchema) -> bool {
     expr.exists(|expr| Ok(raises(expr, schema))).unwrap_or(true)
+}
+
+/// Whether an expression may raise an error for some rows and not for others.
+pub(crate) fn is_fallible_by_row(expr: &Expr, schema: &DFSchema) -> bool {
+    let depends_on_row = |part: &Expr| part.any_column_refs() || part.contains_outer() || has_subquery(part);
+    expr.exists(|part| Ok(raises(part, schema) && depends_on_row(part))).unwrap_or(true)
 }
 
 pub(crate) fn has_subquery(expr: &Expr) -> bool {

@@ -30,7 +30,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Ope
 use datafusion::optimizer::{AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule};
 use datafusion::scalar::ScalarValue;
 
-pub(crate) use fallible::{has_subquery, is_fallible};
+pub(crate) use fallible::{has_subquery, is_fallible, is_fallible_by_row};
 
 /// Guards expressions that may raise an error. The rule runs after conditions are simplified and before they are moved.
 #[derive(Debug)]

@@ -101,14 +101,35 @@ fn no_error_comes_from_rows_that_its_use_leaves_out() {
 }
 
 #[test]
-fn equal_plans_are_shared_only_when_it_is_switched_on() {
+fn equal_plans_are_shared_unless_it_is_switched_off() {
     wait(async {
         let query = "WITH c AS (SELECT value % 3 AS g, count(*) AS n FROM generate_series(1, 100) GROUP BY 1)
                      SELECT a.n FROM c AS a JOIN c AS b ON a.g = b.n % 3";
         let session = Session::new();
-        assert_eq!(count(&plan_text(&session, query).await, "SharedExec"), 0);
-        answer(&session, "SET lath.common_subplans = true").await;
         assert_eq!(count(&plan_text(&session, query).await, "readers=2"), 1);
+        answer(&session, "SET lath.common_subplans = false").await;
+        assert_eq!(count(&plan_text(&session, query).await, "SharedExec"), 0);
+    });
+}
+
+#[test]
+fn uses_that_compute_the_same_expressions_for_their_rows_share_them() {
+    wait(async {
+        let folder = tempfile::tempdir().unwrap();
+        // Each use reads `q` for its own rows, which are all that any use reads.
+        let alike = "WITH c AS (SELECT g, max(10 / (v + 1)) AS q FROM t WHERE v > 0 GROUP BY g)
+                     SELECT a.q, b.q FROM c AS a JOIN c AS b ON a.q = b.q WHERE a.g = 3 AND b.g = 4";
+        // The divisions within `d` are the same for both uses, and no condition reaches them.
+        let within = "WITH d AS (SELECT id, sum(10 / (v + 1)) AS q FROM t WHERE v > 0 GROUP BY id HAVING sum(10 / (v + 1)) >= 0),
+                      c AS (SELECT m.g, count(*) AS n, max(m.v) AS v FROM m JOIN d ON m.id = d.id GROUP BY m.g)
+                      SELECT a.n, b.v FROM c AS a, c AS b WHERE a.g = 3 AND b.g = 4";
+        // Arithmetic of constants raises errors for all rows or for none.
+        let constant = "WITH c AS (SELECT g, count(*) AS n, max(v) AS v FROM t WHERE g > 7 - 5 GROUP BY g)
+                        SELECT n FROM c WHERE g > 3 UNION ALL SELECT v FROM c WHERE g < 5";
+        for query in [alike, within, constant] {
+            let plan = checked(folder.path(), query).await;
+            assert!(count(&plan, "SharedExec") > 0, "{plan}");
+        }
     });
 }
 

@@ -1,4 +1,12 @@
-//! The executions of a shared plan.
+//! The executions of a shared plan, and its rows.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `partition` | one partition of shared rows, and its readers |
+//! | `storage` | keeps rows in memory and on disk |
+
+mod partition;
+mod storage;
 
 use std::any::Any;
 use std::fmt;
@@ -13,8 +21,8 @@ use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures_util::Stream;
 
-use super::partition::SharedPartition;
-use super::storage::Storage;
+use self::partition::SharedPartition;
+use self::storage::Storage;
 
 /// The rows of a plan with several readers.
 pub(super) struct SharedRows {
