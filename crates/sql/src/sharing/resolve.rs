@@ -13,7 +13,7 @@ use datafusion::logical_expr::{Expr, Extension, LogicalPlan, LogicalPlanBuilder,
 use super::conditions::Conditions;
 use super::read::SharedRead;
 use super::table::SharedTable;
-use super::uses::{are_alike, fallible_nodes, has_widest_use, scanned_columns, used_columns};
+use super::uses::{fallible_nodes, has_widest_use, scanned_columns, used_columns};
 
 /// A plan whose shared tables are decided.
 pub(super) struct ResolvedPlan {
@@ -180,7 +180,7 @@ impl Resolver<'_> {
         scans: &[TableScan],
         conditions: Option<&Conditions>,
     ) -> Result<bool> {
-        if has_widest_use(table, scans)? || are_alike(table, scans)? {
+        if has_widest_use(table, scans)? {
             return Ok(false);
         }
         if fallible_nodes(table.plan()?)?.is_empty() {

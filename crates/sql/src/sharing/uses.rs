@@ -3,8 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Column, DFSchema, Result};
-use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, TableSource};
 
 use super::equality::ComparablePlan;
@@ -60,18 +59,4 @@ pub(super) fn fallible_nodes(plan: &LogicalPlan) -> Result<HashSet<ComparablePla
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(nodes)
-}
-
-/// Whether all uses read the same columns and have conditions on the same columns. Then each row of the combined conditions is a row of a use
-/// that computes the same expressions for it, and the combined conditions are pushed down as far as those of each use.
-pub(super) fn are_alike(table: &SharedTable, scans: &[TableScan]) -> Result<bool> {
-    let shape = |scan: &TableScan| -> Result<_> {
-        let columns = used_columns(table, std::slice::from_ref(scan))?;
-        let parts = scan.filters.iter().flat_map(split_conjunction);
-        let tested: BTreeSet<BTreeSet<Column>> =
-            parts.map(|part| part.column_refs().into_iter().cloned().collect()).collect();
-        Ok((columns, tested))
-    };
-    let shapes: Vec<_> = scans.iter().map(shape).collect::<Result<_>>()?;
-    Ok(shapes.windows(2).all(|pair| pair[0] == pair[1]))
 }
