@@ -163,6 +163,12 @@ impl Dialect for LathDialect {
         true
     }
 
+    /// `SELECT 1 ON CONFLICT …` of an INSERT has no alias.
+    fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
+        let is_conflict = *keyword == Keyword::ON && parser.peek_keyword(Keyword::CONFLICT);
+        !is_conflict && GenericDialect.is_column_alias(keyword, parser)
+    }
+
     fn prec_value(&self, precedence: Precedence) -> u8 {
         match precedence {
             Precedence::Period => binding::PERIOD,

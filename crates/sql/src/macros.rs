@@ -8,8 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, MacroArg, MacroDefinition, Query, Select, SelectItem,
-    Statement as SqlStatement, TableFactor, VisitMut, VisitorMut, visit_expressions,
+    DropFunction, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, MacroArg, MacroDefinition, Query,
+    Select, SelectItem, Statement as SqlStatement, TableFactor, VisitMut, VisitorMut, visit_expressions,
 };
 
 use crate::captures::{column_among, lambda_parameters};
@@ -32,7 +32,7 @@ struct Macro {
 }
 
 impl Macros {
-    /// Runs CREATE MACRO, or replaces the calls of a statement. Returns whether it was CREATE MACRO.
+    /// Runs CREATE MACRO and DROP MACRO, or replaces the calls of a statement. Returns whether it was one of the first two.
     pub(crate) fn run_or_expand(&self, statement: &mut Statement) -> Result<bool> {
         if let Statement::Statement(inner) = statement
             && let SqlStatement::CreateMacro { or_replace, temporary: _, name, args, definition } = inner.as_ref()
@@ -44,6 +44,18 @@ impl Macros {
             }
             let created = Macro { parameters: args.clone().unwrap_or_default(), definition: definition.clone() };
             known.insert(name, created);
+            return Ok(true);
+        }
+        if let Statement::Statement(inner) = statement
+            && let SqlStatement::DropFunction(DropFunction { if_exists, func_desc, .. }) = inner.as_ref()
+        {
+            let mut known = self.lock();
+            for dropped in func_desc {
+                let name = dropped.name.to_string().to_lowercase();
+                if known.remove(&name).is_none() && !if_exists {
+                    return plan_err!("there is no macro {name}; DROP MACRO IF EXISTS drops it if there is one");
+                }
+            }
             return Ok(true);
         }
         let known = self.lock().clone();

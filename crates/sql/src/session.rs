@@ -42,10 +42,10 @@ use crate::definition::{Definitions, take_temporary};
 use crate::effect::changes_database;
 use crate::error::{blocking, is_outdated, table_error, without_place};
 use crate::files::{
-    Catalogs, ExternalTables, LakeTables, LathTable, Locations, ReadLake, ReadParquet, ReadText, ShownTables,
-    TextTables, copied_text,
+    Catalogs, ExternalTables, FileMetadata, LakeTables, LathTable, Locations, ReadLake, ReadParquet, ReadText,
+    ShownTables, TextTables, copied_text,
 };
-use crate::functions::foreign_functions;
+use crate::functions::{foreign_functions, list_reduce_function};
 use crate::grammar::parse;
 use crate::join_order::JoinOrder;
 use crate::json::{JsonOperators, json_functions};
@@ -57,13 +57,13 @@ use crate::refusal::refuse_meaningless;
 use crate::reshape::reshape;
 use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
-    FilterBounds, FloatOrder, GroupingSets, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets,
-    NestedExtremes, NestedLimits, NestedOrder, NullElements, NullLists, OctetLength, PeerFrames, PlainPlaces,
-    PropertyBarriers, RunningExtremes, SortedOffsets, StandardCasts, SubqueryOrder, Unnesting, UuidColumns,
-    UuidComparisons, UuidTexts, VariantCasts, WideDates, age_function, at_time_zone_function, checked_sum,
-    compensated_sum_function, count_functions, map_extract_function, mark_with_queries, merge_join_columns,
-    null_safe_rules, quantile_function, typed_as_function, uuid_function, uuid_text_function, variant_function,
-    whole_number_functions, with_output_names,
+    FilterBounds, FloatOrder, GroupingSets, Guards, IntervalWindows, ListConcatenation, ListNumbers, ListTypes,
+    MapAccess, Multisets, NestedExtremes, NestedLimits, NestedOrder, NullElements, NullLists, OctetLength, PeerFrames,
+    PlainPlaces, PropertyBarriers, RunningExtremes, SortedOffsets, StandardCasts, SubqueryOrder, Unnesting,
+    UuidColumns, UuidComparisons, UuidTexts, VariantCasts, WideDates, accept_uuids, age_function,
+    at_time_zone_function, checked_sum, compensated_sum_function, count_functions, hide_aliases, map_extract_function,
+    mark_with_queries, merge_join_columns, null_safe_rules, quantile_function, try_uuid_function, typed_as_function,
+    uuid_function, uuid_text_function, variant_function, whole_number_functions, with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::select_columns::expand_columns;
@@ -228,7 +228,11 @@ impl Session {
             .with_config(config)
             .with_runtime_env(env.build_arc()?)
             // The first planner that can plan an access is used.
-            .with_expr_planners(vec![Arc::clone(&map_access) as Arc<dyn ExprPlanner>])
+            .with_expr_planners(vec![
+                Arc::clone(&map_access) as Arc<dyn ExprPlanner>,
+                Arc::new(UuidComparisons),
+                Arc::new(ListConcatenation),
+            ])
             .with_default_features()
             .with_analyzer_rules(analyzer_rules(has_workers))
             .with_optimizer_rules(logical_rules())
@@ -244,19 +248,20 @@ impl Session {
             .with_relation_planners(vec![
                 Arc::new(ReadParquet { opening: opening.clone() }),
                 Arc::new(ReadText),
+                Arc::new(FileMetadata { opening: opening.clone() }),
                 Arc::new(ReadLake { runtime: runtime.clone() }),
                 Arc::new(TableFunctions { tables: Arc::clone(&tables) }),
             ])
             .build();
         state.register_expr_planner(Arc::new(DateArithmetic))?;
         state.register_expr_planner(Arc::new(JsonOperators))?;
-        state.register_expr_planner(Arc::new(UuidComparisons))?;
         for function in json_functions() {
             state.register_udf(Arc::new(function))?;
         }
         for function in foreign_functions() {
             state.register_udf(Arc::new(function))?;
         }
+        state.register_higher_order_function(Arc::new(list_reduce_function()))?;
         state.register_udaf(checked_sum())?;
         state.register_expr_planner(Arc::new(ExactDivision))?;
         state.register_udf(Arc::new(at_time_zone_function()))?;
@@ -269,6 +274,7 @@ impl Session {
         }
         state.register_udf(Arc::new(set_value_function(&sequences)))?;
         state.register_udf(Arc::new(uuid_function()))?;
+        state.register_udf(Arc::new(try_uuid_function()))?;
         state.register_udf(Arc::new(variant_function()))?;
         state.register_udf(Arc::new(uuid_text_function()))?;
         state.register_udf(Arc::new(typed_as_function()))?;
@@ -283,6 +289,7 @@ impl Session {
         state.register_function_rewrite(Arc::new(NullLists))?;
         state.register_function_rewrite(Arc::new(ListTypes))?;
         state.register_udf(Arc::new(ScalarUDF::from(OctetLength::new())))?;
+        accept_uuids(&mut state)?;
         let own = Arc::clone(state.catalog_list());
         register_tables(own.as_ref(), &state.config().options().catalog, &tables)?;
         let catalogs = Arc::new(Catalogs::new(own, Arc::new(Locations { opening: opening.clone() })));
@@ -381,7 +388,16 @@ impl Session {
     }
 
     /// Runs a statement, or plans the one of a PREPARE to find its mistakes.
-    async fn run_plain(
+    fn run_plain<'s>(
+        &'s self,
+        statement: Statement,
+        text: &'s str,
+        prepared: Option<&'s PreparedStatement>,
+    ) -> BoxFuture<'s, Result<DataFrame>> {
+        Box::pin(self.run_unboxed(statement, text, prepared))
+    }
+
+    async fn run_unboxed(
         &self,
         mut statement: Statement,
         text: &str,
@@ -400,6 +416,7 @@ impl Session {
         self.catalogs.join_levels(&mut statement)?;
         reshape(&self.context.state(), &mut statement).await?;
         expand_columns(&self.context.state(), &mut statement).await?;
+        hide_aliases(&mut statement);
         name_columns(&self.context.state(), &mut statement).await?;
         let returning = take_returning(&mut statement)?;
         adapt_assignments(&mut statement)?;
@@ -444,10 +461,30 @@ impl Session {
     }
 
     /// Plans a prepared statement.
-    async fn plan_prepared(&self, statement: Statement, prepared: &PreparedStatement) -> Result<LogicalPlan> {
+    fn plan_prepared<'s>(
+        &'s self,
+        statement: Statement,
+        prepared: &'s PreparedStatement,
+    ) -> BoxFuture<'s, Result<LogicalPlan>> {
+        Box::pin(self.plan_declared(statement, prepared))
+    }
+
+    async fn plan_declared(&self, statement: Statement, prepared: &PreparedStatement) -> Result<LogicalPlan> {
         let plan = match self.plan_own(&statement).await? {
             Some(plan) => plan,
-            None => self.context.state().statement_to_plan(prepared.declared(statement)).await?,
+            None => {
+                let state = self.context.state();
+                match state.statement_to_plan(prepared.declared(statement.clone())).await {
+                    // A parameter may have several types.
+                    Err(error) if error.to_string().contains("Conflicting types for id") => {
+                        match prepared.with_places(statement) {
+                            Some(statement) => state.statement_to_plan(statement).await?,
+                            None => return Err(error),
+                        }
+                    }
+                    planned => planned?,
+                }
+            }
         };
         prepared.planned(plan)
     }

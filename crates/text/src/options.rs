@@ -46,6 +46,8 @@ pub struct TextOptions {
     pub header: bool,
     /// Texts of CSV that are null, besides the empty field.
     pub nulls: Vec<String>,
+    /// Whether the empty field of CSV is null, and not the empty text.
+    pub empty_is_null: bool,
     /// Formats of dates and timestamps of CSV, besides ISO 8601.
     pub date_formats: Vec<DateTimeFormat>,
     /// The decimal separator of CSV.
@@ -66,6 +68,7 @@ impl Default for TextOptions {
             escape: None,
             header: true,
             nulls: Vec::new(),
+            empty_is_null: true,
             date_formats: Vec::new(),
             decimal_point: b'.',
             skip_lines: 0,

@@ -1,4 +1,4 @@
-//! Texts as values of UUID columns: they are read as UUIDs, which DataFusion 55 does not do.
+//! Texts as values of UUID columns are read as UUIDs, and UUIDs as values of text columns written as texts, which DataFusion 55 does not do.
 
 use arrow_schema::SchemaRef;
 use datafusion::common::Result;
@@ -6,8 +6,8 @@ use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, Expr, Insert, MergeAction, MergeInsertKind, ObjectName, OnConflictAction, OnInsert,
-    Query, SetExpr, Statement as SqlStatement, TableFactor, TableObject, Values,
+    Assignment, AssignmentTarget, CastKind, DataType, Expr, Insert, MergeAction, MergeInsertKind, ObjectName,
+    OnConflictAction, OnInsert, Query, SetExpr, Statement as SqlStatement, TableFactor, TableObject, Values,
 };
 use lath_text::is_uuid;
 
@@ -71,7 +71,7 @@ fn adapt_insert(insert: &mut Insert, schema: &SchemaRef) -> Result<()> {
     if let Some(source) = &mut insert.source {
         match source.body.as_mut() {
             SetExpr::Values(values) => adapt_values(values, &columns, schema),
-            _ if columns.iter().any(|column| has_uuids(schema, column)) => {
+            _ if columns.iter().any(|column| has_uuids(schema, column) || has_texts(schema, column)) => {
                 let query = with_uuids(source, &columns, schema)?;
                 *source = query;
             }
@@ -102,19 +102,38 @@ fn has_uuids(schema: &SchemaRef, column: &str) -> bool {
     schema.field_with_name(column).is_ok_and(is_uuid)
 }
 
+fn has_texts(schema: &SchemaRef, column: &str) -> bool {
+    schema.field_with_name(column).is_ok_and(|field| field.data_type().is_string())
+}
+
 fn adapt_values(values: &mut Values, columns: &[String], schema: &SchemaRef) {
-    for (place, _) in columns.iter().enumerate().filter(|(_, column)| has_uuids(schema, column)) {
-        values.rows.iter_mut().filter_map(|row| row.content.get_mut(place)).for_each(read);
+    for (place, column) in columns.iter().enumerate() {
+        for value in values.rows.iter_mut().filter_map(|row| row.content.get_mut(place)) {
+            adapt_value(value, column, schema);
+        }
     }
+}
+
+/// Reads the value of a UUID column as a UUID, and writes a UUID for a text column as a text.
+fn adapt_value(value: &mut Expr, column: &str, schema: &SchemaRef) {
+    if has_uuids(schema, column) {
+        read(value);
+    } else if has_texts(schema, column) && !matches!(value, Expr::Value(_)) {
+        *value = as_text(value.clone());
+    }
+}
+
+fn as_text(value: Expr) -> Expr {
+    let expr = Box::new(value);
+    Expr::Cast { kind: CastKind::Cast, expr, data_type: DataType::Varchar(None), array: false, format: None }
 }
 
 fn adapt_assignments(assignments: &mut [Assignment], schema: &SchemaRef) {
     for assignment in assignments {
         if let AssignmentTarget::ColumnName(name) = &assignment.target
             && let Some(column) = name.0.last().and_then(|part| part.as_ident()).map(normal)
-            && has_uuids(schema, &column)
         {
-            read(&mut assignment.value);
+            adapt_value(&mut assignment.value, &column, schema);
         }
     }
 }
@@ -129,6 +148,7 @@ fn with_uuids(source: &Query, columns: &[String], schema: &SchemaRef) -> Result<
     let names: Vec<String> = (0..columns.len()).map(|place| format!("c{place}")).collect();
     let item = |(name, column): (&String, &String)| match has_uuids(schema, column) {
         true => format!("{UUID}({name})"),
+        false if has_texts(schema, column) => format!("CAST({name} AS VARCHAR) AS {name}"),
         false => name.clone(),
     };
     let items = names.iter().zip(columns).map(item).collect::<Vec<_>>().join(", ");

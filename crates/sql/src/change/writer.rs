@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
@@ -431,8 +431,14 @@ fn columns_at(batch: &RecordBatch, from: usize, schema: &SchemaRef) -> Result<Re
     let Some(columns) = batch.columns().get(from..from + schema.fields().len()) else {
         return internal_err!("a change lacks columns");
     };
+    // Lists and structs of UUIDs may have another mark than the column.
+    let marked = |(column, field): (&ArrayRef, &FieldRef)| match column.data_type().is_nested() {
+        true if column.data_type() != field.data_type() => Ok(arrow_cast::cast(column, field.data_type())?),
+        _ => Ok(Arc::clone(column)),
+    };
+    let columns = columns.iter().zip(schema.fields()).map(marked).collect::<Result<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns.to_vec(), &options)?)
+    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
 
 /// Makes all fields nullable; the table itself refuses nulls where it has to. Dictionaries are unordered: a query may give them in any order.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_schema::extension::Uuid;
-use arrow_schema::{Field, Schema, SchemaRef};
-use datafusion::common::{Constraint, Constraints, Result, plan_datafusion_err, plan_err};
+use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
+use datafusion::common::{Constraint, Constraints, DFSchema, Result, plan_datafusion_err, plan_err};
 use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, LogicalPlan};
 use datafusion::physical_plan::collect;
 use datafusion::sql::parser::Statement;
@@ -269,7 +269,11 @@ impl Definitions<'_> {
             }
             replaced = Some(name.clone());
         }
-        let mut table = NewTable::new(name, create, files, metadata)?;
+        let schema = match &query {
+            Some(query) => self.schema_with_uuids(create.input.schema(), query)?,
+            None => Arc::clone(create.input.schema().inner()),
+        };
+        let mut table = NewTable::new(name, create, &schema, files, metadata)?;
         self.check_generated(computed, create.input.schema().inner(), &table.key)?;
         let foreign_keys = std::mem::take(&mut constraints.foreign_keys);
         // The numbers of rows are hidden from conditions, too.
@@ -334,6 +338,21 @@ impl Definitions<'_> {
         }
     }
 
+    /// The schema of a table with the rows of a query. Only an analyzed plan has the marks of all UUIDs.
+    fn schema_with_uuids(&self, declared: &DFSchema, query: &LogicalPlan) -> Result<SchemaRef> {
+        let options = self.state.config_options();
+        let analyzed = self.state.analyzer().execute_and_check(query.clone(), options, |_, _| {})?;
+        let fields = declared.fields().iter().zip(analyzed.schema().fields());
+        let field = |(declared, analyzed): (&FieldRef, &FieldRef)| {
+            if !analyzed.data_type().equals_datatype(declared.data_type()) {
+                return declared.as_ref().clone();
+            }
+            let field = declared.as_ref().clone().with_data_type(analyzed.data_type().clone());
+            if is_uuid(analyzed) { field.with_extension_type(Uuid) } else { field }
+        };
+        Ok(Arc::new(Schema::new(fields.map(field).collect::<Vec<_>>())))
+    }
+
     fn guard_creation(&self, name: &str) -> Result<CreationGuard> {
         Ok(match self.tables.transaction().open() {
             Some(open) => CreationGuard::InTransaction(ChangesInSteps::begin(open)?),
@@ -351,8 +370,13 @@ impl Definitions<'_> {
 }
 
 impl NewTable {
-    fn new(name: String, create: &CreateMemoryTable, files: &FileOptions, metadata: &[Metadata]) -> Result<Self> {
-        let schema = Arc::clone(create.input.schema().inner());
+    fn new(
+        name: String,
+        create: &CreateMemoryTable,
+        schema: &SchemaRef,
+        files: &FileOptions,
+        metadata: &[Metadata],
+    ) -> Result<Self> {
         let names = |places: &[usize]| -> Vec<String> {
             places.iter().map(|&place| schema.field(place).name().clone()).collect()
         };
@@ -362,7 +386,7 @@ impl NewTable {
         });
         let (unique, mut key) = (unique.collect(), names(primary_key(&create.constraints).unwrap_or_default()));
         // Metadata of a query's columns does not become the table's, other than that they are UUIDs.
-        let plain = |field: &arrow_schema::FieldRef| {
+        let plain = |field: &FieldRef| {
             let own = metadata.iter().filter(|(column, ..)| column == field.name());
             let own = own.map(|(_, key, text)| ((*key).to_owned(), text.clone())).collect();
             let plain = field.as_ref().clone().with_metadata(own);

@@ -11,7 +11,7 @@ use datafusion::common::{Result, exec_err};
 use super::function::{Definition, is_text};
 use crate::calendar::Calendar;
 
-const MICROS_A_DAY: i64 = 86_400_000_000;
+pub(crate) const MICROS_A_DAY: i64 = 86_400_000_000;
 
 pub(super) const FUNCTIONS: &[Definition] = &[
     Definition {
@@ -49,7 +49,7 @@ pub(super) fn moment(data_type: &DataType) -> Option<DataType> {
 
 /// A part of a moment.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+pub(crate) enum Part {
     /// A number of microseconds.
     Micros(i64),
     /// A number of months.
@@ -57,7 +57,7 @@ enum Part {
 }
 
 impl Part {
-    fn parse(text: &str) -> Result<Self> {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         Ok(match text.to_ascii_lowercase().as_str() {
             "microsecond" | "microseconds" | "us" | "usec" | "usecs" => Self::Micros(1),
             "millisecond" | "milliseconds" | "ms" | "msec" | "msecs" => Self::Micros(1_000),
@@ -76,7 +76,7 @@ impl Part {
             "millennium" | "millennia" | "mil" => Self::Months(12_000),
             other => {
                 return exec_err!(
-                    "{other} is not a part of a date; the parts are microsecond to hour, day, week, month, quarter, year, decade and century"
+                    "{other} is not a part of a date; the parts are microsecond to hour, day, week, month, quarter, year, decade, century and millennium"
                 );
             }
         })

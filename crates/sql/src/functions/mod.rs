@@ -3,7 +3,9 @@
 //! | module | functions |
 //! | --- | --- |
 //! | `function` | a scalar function as a row of a table: its name, types and evaluation |
+//! | `date_trunc` | `date_trunc` |
 //! | `differences` | `date_diff`, `date_sub` |
+//! | `list_reduce` | `list_reduce` |
 //! | `month_ends` | `last_day` |
 //! | `numbers` | `fdiv`, `fmod`, `list_sum`, the number of values of `max(a, n)` |
 //! | `epochs` | `epoch_ms`, `epoch_us`, `epoch_ns` |
@@ -13,15 +15,17 @@
 //! | `similarity` | `hamming`, `jaccard`, `jaro_similarity`… |
 //! | `format_spec` | how `format` and `printf` write a value |
 //! | `text_format` | `format`, `printf` |
-//! | `text_parts` | `text[2:3]`, `hex`, `bin`, `ord` |
-//! | `type_names` | the names of types |
-//! | `values` | `typeof`, `hash`, `len`, `bit_count`, `isinf`, `isfinite`, `bar` |
+//! | `text_parts` | `text[2:3]`, `hex`, `bin`, `ord`, `url_encode`, `url_decode` |
+//! | `type_names` | the names of types, `typeof` |
+//! | `values` | `hash`, `len`, `bit_count`, `isinf`, `isfinite`, `bar` |
 
 mod buckets;
+mod date_trunc;
 mod differences;
 mod epochs;
 mod format_spec;
 mod function;
+mod list_reduce;
 mod month_ends;
 mod numbers;
 mod patterns;
@@ -32,6 +36,8 @@ mod time_format;
 mod type_names;
 mod values;
 
+pub(crate) use differences::{MICROS_A_DAY, Part};
+pub(crate) use list_reduce::list_reduce_function;
 pub(crate) use type_names::type_name;
 
 use datafusion::logical_expr::ScalarUDF;
@@ -71,4 +77,5 @@ pub(crate) fn foreign_functions() -> impl Iterator<Item = ScalarUDF> {
             _ => function,
         }
     })
+    .chain([type_names::typeof_function(), date_trunc::date_trunc_function()])
 }

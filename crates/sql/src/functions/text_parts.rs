@@ -1,4 +1,4 @@
-//! `text[1]` and `text[2:3]` as `text_slice(text, first, last)`; `hex`, `bin` and `ord`.
+//! `text[1]` and `text[2:3]` as `text_slice(text, first, last)`; `hex`, `bin`, `ord`, `url_encode` and `url_decode`.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int32Array, StringArray};
 use arrow_schema::DataType;
-use datafusion::common::Result;
+use datafusion::common::{Result, exec_err};
 
 use super::function::{Definition, is_text, texts};
 
@@ -41,6 +41,26 @@ pub(super) const FUNCTIONS: &[Definition] = &[
         evaluate: |arguments| digits(arguments, |byte| format!("{byte:08b}"), |number| format!("{number:b}")),
     },
     Definition {
+        name: "url_encode",
+        example: "url_encode(text)",
+        coerce: texts::<1>,
+        returns: |_| DataType::Utf8,
+        evaluate: |arguments| {
+            let encoded = arguments[0].as_string::<i32>().iter().map(|text| text.map(url_encoded));
+            Ok(Arc::new(encoded.collect::<StringArray>()))
+        },
+    },
+    Definition {
+        name: "url_decode",
+        example: "url_decode(text)",
+        coerce: texts::<1>,
+        returns: |_| DataType::Utf8,
+        evaluate: |arguments| {
+            let decoded = arguments[0].as_string::<i32>().iter().map(|text| text.map(url_decoded).transpose());
+            Ok(Arc::new(decoded.collect::<Result<StringArray>>()?))
+        },
+    },
+    Definition {
         name: "ord",
         example: "ord(text)",
         coerce: texts::<1>,
@@ -53,6 +73,36 @@ pub(super) const FUNCTIONS: &[Definition] = &[
         },
     },
 ];
+
+fn url_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(byte.into()),
+            other => _ = write!(encoded, "%{other:02X}"),
+        }
+    }
+    encoded
+}
+
+/// A percent sign without two hexadecimal digits stays.
+fn url_decoded(text: &str) -> Result<String> {
+    let (bytes, mut decoded, mut at) = (text.as_bytes(), Vec::with_capacity(text.len()), 0);
+    while let Some(&byte) = bytes.get(at) {
+        let digits = bytes.get(at + 1..at + 3).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.filter(|_| byte == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(value) => {
+                decoded.push(value);
+                at += 3;
+            }
+            None => {
+                decoded.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(decoded).or_else(|_| exec_err!("url_decode: {text:?} is not UTF-8 when it is decoded"))
+}
 
 fn is_place(data_type: &DataType) -> bool {
     data_type.is_integer() || *data_type == DataType::Null

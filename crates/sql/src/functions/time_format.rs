@@ -8,7 +8,7 @@ use arrow_array::types::TimestampMicrosecondType;
 use arrow_array::{Array, ArrayRef, StringArray, TimestampMicrosecondArray};
 use arrow_schema::{DataType, TimeUnit};
 use chrono::format::{Item, Parsed, StrftimeItems, parse};
-use chrono::{DateTime, NaiveDateTime};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Weekday};
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
 
 use super::differences::moment;
@@ -153,7 +153,8 @@ fn parse_moment(text: &str, items: &[Item<'static>]) -> Option<NaiveDateTime> {
     if parsed.year_mod_100() == Some(69) && parsed.year().is_none() && parsed.year_div_100().is_none() {
         parsed.set_year_div_100(19).ok()?;
     }
-    if parsed.ordinal().is_none() && parsed.isoyear().is_none() {
+    let week = week_date(&parsed);
+    if week.is_none() && parsed.ordinal().is_none() && parsed.isoyear().is_none() {
         if parsed.year().is_none() && parsed.year_mod_100().is_none() {
             parsed.set_year(1900).ok()?;
         }
@@ -175,5 +176,28 @@ fn parse_moment(text: &str, items: &[Item<'static>]) -> Option<NaiveDateTime> {
     if parsed.second().is_none() {
         parsed.set_second(0).ok()?;
     }
-    Some(parsed.to_naive_date().ok()?.and_time(parsed.to_naive_time().ok()?))
+    let date = match week {
+        Some(date) => date,
+        None => parsed.to_naive_date().ok()?,
+    };
+    Some(date.and_time(parsed.to_naive_time().ok()?))
+}
+
+/// The date of a week of a year, whose first week begins on its first Sunday (`%U`) or Monday (`%W`). Days before are in week 0.
+fn week_date(parsed: &Parsed) -> Option<NaiveDate> {
+    let (week, first_day) = match (parsed.week_from_sun(), parsed.week_from_mon()) {
+        (Some(week), _) => (week, Weekday::Sun),
+        (None, Some(week)) => (week, Weekday::Mon),
+        (None, None) => return None,
+    };
+    let year = parsed.year().or_else(|| {
+        let in_century = parsed.year_mod_100()?;
+        let century = parsed.year_div_100().unwrap_or(if in_century < 69 { 20 } else { 19 });
+        Some(century * 100 + in_century)
+    });
+    let new_year = NaiveDate::from_ymd_opt(year.unwrap_or(1900), 1, 1)?;
+    let until_first = first_day.days_since(new_year.weekday());
+    let day = parsed.weekday().unwrap_or(first_day).days_since(first_day);
+    let days = i64::from(until_first) + (i64::from(week) - 1) * 7 + i64::from(day);
+    new_year.checked_add_signed(TimeDelta::try_days(days)?)
 }

@@ -1,9 +1,47 @@
-//! The names of types in DuckDB.
+//! The names of types in DuckDB, and `typeof`.
 
-use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
+use datafusion::common::Result;
+use datafusion::common::utils::take_function_args;
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
+use datafusion::scalar::ScalarValue;
+use lath_text::is_uuid;
 
-/// The name of a type.
-pub(crate) fn type_name(data_type: &DataType) -> String {
+/// `typeof(value)`.
+pub(super) fn typeof_function() -> ScalarUDF {
+    ScalarUDF::from(TypeOf { signature: Signature::any(1, Volatility::Immutable) })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct TypeOf {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for TypeOf {
+    fn name(&self) -> &'static str {
+        "typeof"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Utf8)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [value] = take_function_args(self.name(), &args.arg_fields)?;
+        Ok(ColumnarValue::Scalar(ScalarValue::Utf8(Some(type_name(value)))))
+    }
+}
+
+/// The name of a field's type.
+pub(crate) fn type_name(field: &Field) -> String {
+    let data_type = field.data_type();
+    if is_uuid(field) {
+        return "UUID".to_owned();
+    }
     let name = match data_type {
         DataType::Null => "\"NULL\"",
         DataType::Boolean => "BOOLEAN",
@@ -35,29 +73,30 @@ pub(crate) fn type_name(data_type: &DataType) -> String {
             return format!("DECIMAL({digits},{scale})");
         }
         DataType::List(item) | DataType::LargeList(item) | DataType::ListView(item) | DataType::LargeListView(item) => {
-            return format!("{}[]", type_name(item.data_type()));
+            return format!("{}[]", type_name(item));
         }
-        DataType::FixedSizeList(item, length) => return format!("{}[{length}]", type_name(item.data_type())),
+        DataType::FixedSizeList(item, length) => return format!("{}[{length}]", type_name(item)),
         DataType::Struct(fields) => {
-            let field = |name: &str, data_type: &DataType| {
+            let named = |field: &FieldRef| {
+                let name = field.name();
                 let is_plain = name
                     .chars()
                     .all(|character| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '_');
                 match is_plain && !name.starts_with(|first: char| first.is_ascii_digit()) {
-                    true => format!("{name} {}", type_name(data_type)),
-                    false => format!("\"{}\" {}", name.replace('"', "\"\""), type_name(data_type)),
+                    true => format!("{name} {}", type_name(field)),
+                    false => format!("\"{}\" {}", name.replace('"', "\"\""), type_name(field)),
                 }
             };
-            let fields: Vec<String> = fields.iter().map(|known| field(known.name(), known.data_type())).collect();
+            let fields: Vec<String> = fields.iter().map(named).collect();
             return format!("STRUCT({})", fields.join(", "));
         }
         DataType::Map(entries, _) => {
             let DataType::Struct(fields) = entries.data_type() else { return "MAP".to_owned() };
-            let types: Vec<String> = fields.iter().map(|field| type_name(field.data_type())).collect();
+            let types: Vec<String> = fields.iter().map(|field| type_name(field)).collect();
             return format!("MAP({})", types.join(", "));
         }
-        DataType::Dictionary(_, values) => return type_name(values),
-        DataType::RunEndEncoded(_, values) => return type_name(values.data_type()),
+        DataType::Dictionary(_, values) => return type_name(&Field::new("", values.as_ref().clone(), true)),
+        DataType::RunEndEncoded(_, values) => return type_name(values),
         DataType::Union(..) => "UNION",
     };
     name.to_owned()

@@ -1,4 +1,4 @@
-//! `typeof`, `hash`, `len`, `bit_count`, `isinf`, `isfinite` and `bar`.
+//! `hash`, `len`, `bit_count`, `isinf`, `isfinite` and `bar`.
 
 use std::sync::Arc;
 
@@ -10,19 +10,8 @@ use datafusion::common::hash_utils::{RandomState, create_hashes};
 use datafusion::common::{Result, exec_err};
 
 use super::function::{Definition, is_text};
-use super::type_names::type_name;
 
 pub(super) const FUNCTIONS: &[Definition] = &[
-    Definition {
-        name: "typeof",
-        example: "typeof(value)",
-        coerce: |types| (types.len() == 1).then(|| types.to_vec()),
-        returns: |_| DataType::Utf8,
-        evaluate: |arguments| {
-            let name = type_name(arguments[0].data_type());
-            Ok(Arc::new(StringArray::from_iter_values(std::iter::repeat_n(name, arguments[0].len()))))
-        },
-    },
     Definition {
         name: "hash",
         example: "hash(value, …)",

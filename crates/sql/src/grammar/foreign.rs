@@ -4,6 +4,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::edits::{Edits, mark};
+use super::short_forms::{alias, glob_regex, is_alias};
 use crate::dialect::{ASOF, SAMPLE, error_at};
 
 /// Rewrites the forms of a text.
@@ -16,6 +17,7 @@ pub(super) fn rewritten(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>
             Token::LParen => depth += 1,
             Token::RParen => depth -= 1,
             Token::Mul => star(&mut edits, at),
+            Token::Word(_) if is_alias(&edits, at) => alias(&mut edits, at),
             Token::Word(_) => word(&mut edits, at, depth, &mut asof)?,
             _ => {}
         }
@@ -80,6 +82,22 @@ fn word(edits: &mut Edits, at: usize, depth: i32, asof: &mut Vec<i32>) -> Result
             let (number, unit) = spec.split_once(' ').unwrap_or((spec.as_str(), "ROWS"));
             edits.remove(at + 1..end);
             edits.insert(end, &format!(" BERNOULLI ({number} {unit}) "));
+        }
+        // `text GLOB 'a*'` with a pattern that is written out.
+        Some("glob")
+            if matches!(before(edits), Some(Token::Word(_) | Token::RParen | Token::SingleQuotedString(_)))
+                && matches!(edits.token(at + 1), Token::SingleQuotedString(_)) =>
+        {
+            if let Token::SingleQuotedString(pattern) = edits.token(at + 1).clone() {
+                edits.remove(at..at + 2);
+                edits.insert(at, &format!(" ~ '{}' ", glob_regex(&pattern).replace('\'', "''")));
+            }
+        }
+        // Macros of tables and of values have the same names.
+        Some("macro") if at > 0 && edits.is_word(at - 1, "drop") => {
+            let is_of_table = edits.is_word(at + 1, "table");
+            edits.remove(at..at + 1 + usize::from(is_of_table));
+            edits.insert(at, "FUNCTION ");
         }
         Some("positional") if edits.is_word(at + 1, "join") => {
             let advice = "POSITIONAL JOIN is not supported: number the rows of both sides by row_number() OVER (ORDER BY …), and join ON the numbers";

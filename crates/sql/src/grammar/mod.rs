@@ -10,9 +10,11 @@ mod edits;
 mod foreign;
 mod lambda;
 mod nearest_join;
+mod parameters;
 mod reshape;
 mod sampling;
 mod sequence_options;
+mod short_forms;
 mod time_to_live;
 
 use std::collections::VecDeque;
@@ -47,7 +49,7 @@ pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
     let tokens = sequence_options::in_order(by_name::with_names(at::with_states(time_to_live::with_options(
         conflict_target::with_expressions(tokens),
     ))));
-    let tokens = lambda::with_marked_arrows(foreign::rewritten(reshape::rewritten(tokens)?)?);
+    let tokens = lambda::with_marked_arrows(foreign::rewritten(reshape::rewritten(parameters::with_numbers(tokens))?)?);
     let mut parser = DFParserBuilder::new(tokens).with_dialect(&LathDialect).build()?;
     let mut statements = VecDeque::new();
     loop {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use datafusion::common::{Result, exec_err, plan_datafusion_err, plan_err};
+use datafusion::common::{DFSchema, Result, exec_err, plan_datafusion_err, plan_err};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Execute, Expr as PlanExpr, LogicalPlan, Prepare, Statement as PlanStatement};
@@ -15,6 +15,7 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Ident, Statement as SqlStatement, Value, ValueWithSpan, VisitMut, VisitorMut,
+    visit_expressions_mut,
 };
 
 use crate::dialect::normal;
@@ -129,6 +130,20 @@ impl PreparedStatement {
         Statement::Statement(Box::new(SqlStatement::Prepare { name, data_types, statement }))
     }
 
+    /// The statement within PREPARE with a parameter for each place, if no types are declared: a value may have another type at each.
+    pub(crate) fn with_places(&self, statement: Statement) -> Option<Statement> {
+        let Statement::Statement(mut statement) = statement else { return None };
+        let mut places = 0;
+        let _ = visit_expressions_mut(statement.as_mut(), |expr| {
+            if let Expr::Value(ValueWithSpan { value: Value::Placeholder(name), .. }) = expr {
+                places += 1;
+                *name = format!("${places}");
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        self.data_types.is_empty().then(|| self.declared(Statement::Statement(statement)))
+    }
+
     /// Takes the plan out of a plan of PREPARE.
     pub(crate) fn planned(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
         let LogicalPlan::Statement(PlanStatement::Prepare(Prepare { input, fields, .. })) = plan else {
@@ -226,7 +241,7 @@ pub(crate) async fn executed_values(state: &SessionState, execute: Statement) ->
         .build();
     let simplifier = ExprSimplifier::new(context);
     for expr in parameters {
-        let value = simplifier.simplify(expr)?;
+        let value = simplifier.simplify(simplifier.coerce(expr, &DFSchema::empty())?)?;
         if !matches!(value, PlanExpr::Literal(..)) {
             return plan_err!("EXECUTE takes values, and {value} is more than a value");
         }

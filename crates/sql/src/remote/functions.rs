@@ -8,6 +8,7 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 
 use crate::rewrite::own_functions::{aggregate_form, aggregate_function, scalar_form, scalar_function};
+use crate::rewrite::plain_function;
 use crate::session::Session;
 
 /// The functions that every session registers.
@@ -22,7 +23,13 @@ impl Functions {
     pub(super) fn of(session: &Session) -> Self {
         let state = session.context().state();
         Self {
-            scalars: Arc::new(state.scalar_functions().clone()),
+            scalars: Arc::new(
+                state
+                    .scalar_functions()
+                    .iter()
+                    .map(|(name, function)| (name.clone(), Arc::clone(plain_function(function))))
+                    .collect(),
+            ),
             aggregates: Arc::new(state.aggregate_functions().clone()),
         }
     }

@@ -1,5 +1,6 @@
 //! `PIVOT`: a column for each value of a column, with an aggregate of its rows.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use datafusion::common::{Result, plan_err};
@@ -34,7 +35,7 @@ struct PivotColumn {
 /// The values that become columns.
 enum Values {
     Listed(Vec<NamedExpr>),
-    /// The values of a query, in its order.
+    /// The values of a query, in its order, or in their own if it has none.
     Query(Box<Query>),
     /// All that the column has.
     All,
@@ -182,12 +183,23 @@ impl PivotColumn {
         let texts = match &self.values {
             Values::Listed(values) => {
                 let condition = |(value, alias): &NamedExpr| Condition {
-                    expr: equal(self.expr.clone(), value.clone()),
+                    expr: match value {
+                        Expr::Value(null) if null.value == Value::Null => {
+                            Expr::Nested(Box::new(Expr::IsNull(Box::new(Expr::Nested(Box::new(self.expr.clone()))))))
+                        }
+                        _ => equal(self.expr.clone(), value.clone()),
+                    },
                     name: alias.as_ref().map_or_else(|| text(value), normal),
                 };
                 return Ok(values.iter().map(condition).collect());
             }
-            Values::Query(query) => source.texts((**query).clone()).await?,
+            Values::Query(query) => {
+                let mut texts = source.texts((**query).clone()).await?;
+                if query.order_by.is_none() {
+                    texts.sort();
+                }
+                texts
+            }
             Values::All => {
                 let item = SelectItem::ExprWithAlias { expr: as_text.clone(), alias: Ident::new("value") };
                 let distinct = Some(datafusion::sql::sqlparser::ast::Distinct::Distinct);
@@ -202,7 +214,9 @@ impl PivotColumn {
             let value = Expr::value(Value::SingleQuotedString(name.clone()));
             Condition { expr: equal(as_text.clone(), value), name }
         };
-        Ok(texts.into_iter().flatten().map(condition).collect())
+        let mut seen = HashSet::new();
+        let distinct = texts.into_iter().flatten().filter(|text| seen.insert(text.clone()));
+        Ok(distinct.map(condition).collect())
     }
 }
 

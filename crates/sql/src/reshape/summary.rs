@@ -1,9 +1,10 @@
 //! `SUMMARIZE`: a row for each column, with its least and greatest value, its average, quartiles, and how many values it has.
 
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement as SqlStatement};
+use lath_text::is_uuid;
 
 use super::source::Source;
 use crate::functions::type_name;
@@ -34,7 +35,7 @@ pub(super) async fn query(source: &Source<'_>) -> Result<Query> {
     for column in &columns {
         let name = format!("\"{}\"", column.name().replace('"', "\"\""));
         for (at, (statistic, text)) in STATISTICS.iter().enumerate() {
-            if !has(statistic, column.data_type()) {
+            if !has(statistic, column) {
                 lists[at].push("NULL".to_owned());
                 continue;
             }
@@ -51,7 +52,7 @@ pub(super) async fn query(source: &Source<'_>) -> Result<Query> {
     }
     let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let names: Vec<String> = columns.iter().map(|column| literal(column.name())).collect();
-    let types: Vec<String> = columns.iter().map(|column| literal(&type_name(column.data_type()))).collect();
+    let types: Vec<String> = columns.iter().map(|column| literal(&type_name(column))).collect();
     let mut items = vec![
         format!("unnest([{}]) AS column_name", names.join(", ")),
         format!("unnest([{}]) AS column_type", types.join(", ")),
@@ -81,12 +82,22 @@ pub(super) async fn query(source: &Source<'_>) -> Result<Query> {
     Ok(*query)
 }
 
-/// Whether a column of a type has a statistic.
-fn has(statistic: &str, data_type: &DataType) -> bool {
+/// Whether a column has a statistic.
+fn has(statistic: &str, column: &Field) -> bool {
     match statistic {
-        "avg" | "std" | "q25" | "q50" | "q75" => data_type.is_numeric(),
-        "min" | "max" => !data_type.is_nested() && *data_type != DataType::Null && !data_type.is_binary(),
-        "approx_unique" => !data_type.is_nested() && *data_type != DataType::Null,
+        "avg" | "std" | "q25" | "q50" | "q75" => column.data_type().is_numeric(),
+        "min" | "max" => has_text(column) && (is_uuid(column) || !column.data_type().is_binary()),
+        "approx_unique" => has_text(column),
         _ => true,
+    }
+}
+
+/// Whether values of a column can be cast to text.
+fn has_text(column: &Field) -> bool {
+    match column.data_type() {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            has_text(item) && (is_uuid(item) || !item.data_type().is_binary())
+        }
+        other => !other.is_nested() && *other != DataType::Null,
     }
 }

@@ -7,6 +7,7 @@
 //! | `cast_names` | expressions that differ only in casts have different names |
 //! | `casts` | timestamps without a zone are in UTC where they meet ones with a zone; numbers are rounded to integers |
 //! | `change_sources` | `UPDATE … FROM` and `DELETE … USING` |
+//! | `coarse_moments` | casts of timestamps to seconds and milliseconds round |
 //! | `common_types` | numbers that are compared have a type that holds all of them |
 //! | `date_arithmetic` | a date plus an interval with hours is a timestamp |
 //! | `dates` | dates that meet timestamps have their unit |
@@ -39,6 +40,7 @@
 //! | `inner_values` | VALUES within `CREATE TABLE (columns) AS` keep their types |
 //! | `foreign_calls` | functions of DuckDB that are expressions of other functions |
 //! | `functions` | functions of PostgreSQL and DuckDB that are written otherwise here: `mod(a, b)`, `age(t)`, `mode() WITHIN GROUP` |
+//! | `list_concatenation` | lists with a null list are null |
 //! | `list_numbers` | functions over lists of numbers refuse lists of lists |
 //! | `list_types` | functions over lists return lists of the type that they promise |
 //! | `lists` | `IN` with columns in its list |
@@ -57,8 +59,7 @@
 //! | `row_subqueries` | membership of rows in subqueries |
 //! | `selected` | the rows that FILTER selects, for the aggregate functions here |
 //! | `types` | type names of DuckDB and PostgreSQL; `VARCHAR(n)` in casts |
-//! | `uuid` | UUIDs from text and their text, as functions and for columns |
-//! | `uuid_texts` | UUIDs that are compared with texts or become texts |
+//! | `uuids` | UUIDs from text and their text, comparisons with texts, and UUIDs as values of functions, CASE, aggregates, windows and lists |
 //! | `variants` | casts, orders and results of Variant values |
 //! | `windows` | windows that refine named ones, `bool_and` and `bool_or` over frames, `GROUP BY … WITH ROLLUP` |
 //! | `with_queries` | random values in WITH are the same for all uses |
@@ -102,7 +103,7 @@ pub(crate) use guards::{BooleanCases, Guards, has_subquery, is_fallible, is_fall
 pub(crate) use joins::Multisets;
 pub(crate) use joins::null_safe_rules;
 pub(crate) use nested_limits::NestedLimits;
-pub(crate) use output::{name_answer, with_output_names};
+pub(crate) use output::{hide_aliases, name_answer, with_output_names};
 pub(crate) use overflow::{CheckedArithmetic, checked_sum};
 pub(crate) use property_barriers::PropertyBarriers;
 #[cfg(feature = "remote")]
@@ -116,6 +117,7 @@ pub(crate) use times::{age_function, at_time_zone_function};
 pub(crate) use using_joins::merge_join_columns;
 pub(crate) use values::CommonTypes;
 pub(crate) use values::ExactDivision;
+pub(crate) use values::ListConcatenation;
 pub(crate) use values::ListNumbers;
 pub(crate) use values::ListTypes;
 pub(crate) use values::NestedOrder;
@@ -123,9 +125,12 @@ pub(crate) use values::NullElements;
 pub(crate) use values::NullLists;
 pub(crate) use values::OctetLength;
 pub(crate) use values::StandardCasts;
+#[cfg(feature = "remote")]
+pub(crate) use values::plain_function;
 pub(crate) use values::typed_as_function;
 pub(crate) use values::{MapAccess, map_extract_function};
 pub(crate) use values::{PlainPlaces, whole_number_functions};
-pub(crate) use values::{UUID, UuidColumns, UuidComparisons, UuidTexts, uuid_function, uuid_text_function};
+pub(crate) use values::{UUID, UuidColumns, UuidComparisons, UuidTexts};
 pub(crate) use values::{VariantCasts, variant_function};
+pub(crate) use values::{accept_uuids, cast_to_column, try_uuid_function, uuid_function, uuid_text_function};
 pub(crate) use with_queries::{mark_with_queries, shared_query_number};

@@ -9,9 +9,11 @@ use std::ops::ControlFlow;
 
 use datafusion::common::{Column, Result, TableReference};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Expr as SqlExpr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TypedString,
-    UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut, visit_expressions,
+    CastKind, Distinct, Expr as SqlExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, Statement as SqlStatement, TypedString, UnaryOperator, Value,
+    ValueWithSpan, VisitMut, VisitorMut, visit_expressions, visit_expressions_mut,
 };
 
 use crate::rewrite::foreign_calls;
@@ -78,9 +80,13 @@ fn name(select: &mut Select, names: OutputNames) {
             {
                 set_name(&mut select.projection[*twin_at], &twin.name);
             }
-            let name = if is_same { free_name(&item.name, names, &mut taken) } else { item.name.clone() };
-            set_name(&mut select.projection[at], &name);
-        } else if item.is_unnamed && !item.is_column && !is_distinct && is_rewritten(&select.projection[at]) {
+            if is_same {
+                let name = free_name(&item.name, names, &mut taken);
+                set_name(&mut select.projection[at], &name);
+            } else if !item.is_column {
+                set_name(&mut select.projection[at], &item.name);
+            }
+        } else if item.is_unnamed && !item.is_column && !is_distinct && needs_name(&select.projection[at]) {
             set_name(&mut select.projection[at], &item.name);
         }
         seen.push((at, item));
@@ -98,6 +104,71 @@ fn free_name(name: &str, names: OutputNames, taken: &mut HashSet<String>) -> Str
 fn set_name(item: &mut SelectItem, name: &str) {
     if let SelectItem::UnnamedExpr(expr) = item {
         *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', name) };
+    }
+}
+
+/// Whether DataFusion would give an expression another name than its text: the name of a cast's operand, or of a rewritten call.
+fn needs_name(item: &SelectItem) -> bool {
+    matches!(item, SelectItem::UnnamedExpr(SqlExpr::Cast { .. })) || is_rewritten(item)
+}
+
+/// The text of an expression, in which `a::INT` is `CAST(a AS INT)`.
+fn text(expr: &SqlExpr) -> String {
+    match expr {
+        SqlExpr::Cast { kind: CastKind::DoubleColon, expr, data_type, .. } => {
+            format!("CAST({} AS {data_type})", text(expr))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Gives ORDER BY of a query with DISTINCT the numbers of the columns that it repeats: a name would hide them.
+pub(super) fn number_order(query: &mut Query) {
+    let SetExpr::Select(select) = query.body.as_ref() else { return };
+    let Some(OrderBy { kind: OrderByKind::Expressions(order), .. }) = &mut query.order_by else { return };
+    if !matches!(select.distinct, Some(Distinct::Distinct)) {
+        return;
+    }
+    let has_wildcard = select
+        .projection
+        .iter()
+        .any(|item| !matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. }));
+    for by in order.iter_mut().filter(|by| !has_wildcard && matches!(by.expr, SqlExpr::Cast { .. })) {
+        let is_same = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(expr) if *expr == by.expr);
+        if let Some(at) = select.projection.iter().position(is_same) {
+            by.expr = SqlExpr::value(Value::Number((at + 1).to_string(), false));
+        }
+    }
+}
+
+/// Renames columns of the select list that have the name of a column which ORDER BY names with its table: `SELECT -id AS id …
+/// ORDER BY t.id`. DataFusion 55 adds the column of the table to the select list, where two columns of a name are an error.
+pub(crate) fn hide_aliases(statement: &mut Statement) {
+    let Statement::Statement(statement) = statement else { return };
+    let SqlStatement::Query(query) = statement.as_mut() else { return };
+    let SetExpr::Select(select) = query.body.as_mut() else { return };
+    let Some(OrderBy { kind: OrderByKind::Expressions(order), .. }) = &mut query.order_by else { return };
+    let mut sorted = HashSet::new();
+    let _ = visit_expressions(order, |expr| {
+        if let SqlExpr::CompoundIdentifier(parts) = expr {
+            sorted.extend(parts.last().map(normal));
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    for item in &mut select.projection {
+        let SelectItem::ExprWithAlias { expr, alias } = item else { continue };
+        let name = normal(alias);
+        if !sorted.contains(&name) || matches!(expr, SqlExpr::CompoundIdentifier(_) | SqlExpr::Identifier(_)) {
+            continue;
+        }
+        let hidden = Ident::with_quote('"', format!("{name}{MARK}0"));
+        let _ = visit_expressions_mut(order, |expr| {
+            if matches!(expr, SqlExpr::Identifier(by) if normal(by) == name) {
+                *expr = SqlExpr::Identifier(hidden.clone());
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        *alias = hidden;
     }
 }
 
@@ -165,8 +236,9 @@ impl Item {
             },
             other => (other.to_string(), None),
         };
-        let is_column = matches!(value, SqlExpr::Identifier(_) | SqlExpr::CompoundIdentifier(_) | SqlExpr::Subquery(_));
-        let name = if is_column { key.clone() } else { expr.to_string() };
+        let is_column = !matches!(expr, SqlExpr::Cast { .. })
+            && matches!(value, SqlExpr::Identifier(_) | SqlExpr::CompoundIdentifier(_) | SqlExpr::Subquery(_));
+        let name = if is_column { key.clone() } else { text(expr) };
         Some(Self { name, key, qualifier, is_column, is_unnamed: true })
     }
 

@@ -15,7 +15,7 @@ use super::values::nested::list_types::list_function;
 use super::values::nested::maps::map_value_function;
 use super::values::nested::nested_order::nested_order_functions;
 use super::values::nested::null_lists::null_list_function;
-use super::values::round_to_even_function;
+use super::values::{coarse_moment_functions, round_to_even_function};
 
 /// The form of functions that are listed here.
 const OWN: &str = "own";
@@ -71,10 +71,6 @@ fn own_scalar_functions() -> Vec<ScalarUDF> {
         one_row_function(),
         round_to_even_function(),
     ];
-    single
-        .into_iter()
-        .chain(arithmetic_functions())
-        .chain([quotient_function()])
-        .chain(nested_order_functions())
-        .collect()
+    let several = arithmetic_functions().into_iter().chain([quotient_function()]).chain(nested_order_functions());
+    single.into_iter().chain(several).chain(coarse_moment_functions()).collect()
 }

@@ -56,8 +56,10 @@ impl VisitorMut for Rewriter {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<ParserError> {
         fetch_as_limit(query);
+        output::number_order(query);
         if let SetExpr::Values(values) = query.body.as_mut() {
             numbers::unify_values(values);
+            types::unify_values(values);
         }
         ControlFlow::Continue(())
     }
@@ -72,6 +74,7 @@ impl VisitorMut for Rewriter {
         windows::modifiers_as_sets(&mut select.group_by);
         windows::write_out_sets(&mut select.group_by);
         output::name_items(select);
+        element_functions::rename_parameters(select);
         text_aggregates::order_apart(select);
         as_flow(windows::refine(select).and_then(|()| row_subqueries::rewrite_conditions(select)))
     }

@@ -3,13 +3,20 @@
 use arrow_array::StringArray;
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 
-/// The tokens for null. Empty fields are null too.
+/// The tokens for null.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Nulls(pub(super) Vec<String>);
+pub(super) struct Nulls {
+    pub(super) tokens: Vec<String>,
+    /// Whether empty fields are null too.
+    pub(super) has_empty: bool,
+}
 
 impl Nulls {
     pub(super) fn contain(&self, value: &[u8]) -> bool {
-        value.is_empty() || !self.0.is_empty() && self.0.iter().any(|token| token.as_bytes() == value)
+        match value {
+            [] if self.has_empty => true,
+            _ => self.tokens.iter().any(|token| token.as_bytes() == value),
+        }
     }
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn read(
         dialect: Dialect { delimiter, quote, escape },
         lines_before: options.skip_lines + u64::from(separator.is_some()),
         header: options.header,
-        nulls: Nulls(options.nulls.clone()),
+        nulls: Nulls { tokens: options.nulls.clone(), has_empty: options.empty_is_null },
     };
     if let Some(schema) = &options.columns {
         return read_declared(input, options, open, schema, batch_rows);

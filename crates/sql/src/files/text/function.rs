@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use arrow_schema::extension::Uuid;
 use arrow_schema::{DataType, Field, Schema};
 use datafusion::common::{DFSchema, Result, plan_datafusion_err, plan_err};
 use datafusion::logical_expr::ExprSchemable;
@@ -11,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
     Array, DictionaryField, Expr, FunctionArg, TableFactor, UnaryOperator, Value, ValueWithSpan,
 };
 use lath_parquet::DatasetOptions;
-use lath_text::TextFormat;
+use lath_text::{TextFormat, is_uuid};
 
 use super::super::read_parquet::{boolean, locations, text};
 use super::super::table_function;
@@ -29,12 +30,8 @@ const FUNCTIONS: [(&str, TextFormat); 6] = [
 ];
 
 /// Functions of DuckDB about files, and what there is instead.
-const OTHERS: [(&str, &str); 8] = [
-    ("parquet_metadata", "run lath meta FILE"),
-    ("parquet_schema", "run lath meta FILE, or DESCRIBE 'FILE'"),
-    ("parquet_file_metadata", "run lath meta FILE"),
+const OTHERS: [(&str, &str); 4] = [
     ("parquet_kv_metadata", "run lath meta FILE"),
-    ("glob", "select DISTINCT file_name FROM read_parquet(files, file_name => true)"),
     ("sniff_csv", "DESCRIBE 'FILE.csv'"),
     ("read_text", "text files without columns are not read"),
     ("read_blob", "files without columns are not read"),
@@ -60,6 +57,8 @@ impl RelationPlanner for ReadText {
             Arguments::parse(name, arguments, context)?;
         let mut options = FileOptions::parse(format, &options)?;
         options.text.nulls.extend(nulls);
+        // As in DuckDB, the texts that are given as nulls are the only ones.
+        options.text.empty_is_null = options.text.nulls.is_empty() || options.text.nulls.iter().any(String::is_empty);
         table_function::plan(name, relation, move || {
             let partitions = DatasetOptions::new().partitions(partitions);
             Ok(Arc::new(TextTable::read(locations, format, options, partitions, file_name, columns)?))
@@ -198,11 +197,12 @@ fn fields(function: &str, value: &Expr, context: &mut dyn RelationPlannerContext
             return plan_err!("{function}: {value} is not the name of a type in quotes");
         };
         let null = context.sql_to_expr(parse_type(name)?, &DFSchema::empty())?;
-        let data_type = null.get_type(&DFSchema::empty())?;
-        if data_type == DataType::Null {
+        let field = null.to_field(&DFSchema::empty())?.1;
+        if field.data_type() == &DataType::Null {
             return Err(plan_datafusion_err!("{function}: {name} is not a type"));
         }
-        Ok(Field::new(key.value.clone(), data_type, true))
+        let own = Field::new(key.value.clone(), field.data_type().clone(), true);
+        Ok(if is_uuid(&field) { own.with_extension_type(Uuid) } else { own })
     };
     fields.iter().map(field).collect()
 }

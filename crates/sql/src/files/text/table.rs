@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array, new_null_array};
 use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::extension::Uuid;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use arrow_select::take::take;
 use datafusion::catalog::streaming::StreamingTable;
@@ -18,7 +19,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::PartitionStream;
 use lath_parquet::{DatasetFile, DatasetOptions, Partitions};
-use lath_text::{Error, InferRows, Setting, TextFile, TextFormat, TextOptions, TextRows};
+use lath_text::{Error, InferRows, Setting, TextFile, TextFormat, TextOptions, TextRows, is_uuid};
 
 use super::super::external::{column_name, has_no_files};
 use super::super::table::{no_change, with_distinct_names};
@@ -146,14 +147,14 @@ impl TextTable {
         match columns {
             ReadColumns::Inferred => Self::new(files, None, &[]),
             ReadColumns::Some(fields) => {
-                let types = fields.into_iter().map(|field| (field.name().clone(), field.data_type().clone()));
+                let types = fields.iter().map(|field| (field.name().clone(), field.data_type().clone()));
                 files.options.text.types = types.collect();
-                Self::new(files, None, &[])
+                Ok(Self::new(files, None, &[])?.with_uuids(fields.iter()))
             }
             ReadColumns::Declared(schema) => {
                 files.options.text.columns = Some(Arc::clone(&schema));
                 files.partitions = files.partitions.partitions(false);
-                Self::new(files, Some(&schema), &[])
+                Ok(Self::new(files, Some(&schema), &[])?.with_uuids(schema.fields().iter().map(AsRef::as_ref)))
             }
             ReadColumns::Texts => {
                 let mut names_only = files.clone();
@@ -165,6 +166,17 @@ impl TextTable {
                 Self::new(files, None, &[])
             }
         }
+    }
+
+    /// Marks the columns that some fields declare as UUIDs.
+    fn with_uuids<'f>(self, declared: impl Iterator<Item = &'f Field>) -> Self {
+        let uuids: Vec<&str> = declared.filter(|field| is_uuid(field)).map(|field| field.name().as_str()).collect();
+        let marked = |field: &FieldRef| match uuids.contains(&field.name().as_str()) {
+            true => Arc::new(field.as_ref().clone().with_extension_type(Uuid)),
+            false => Arc::clone(field),
+        };
+        let fields: Fields = self.schema.fields().iter().map(marked).collect();
+        Self { schema: Arc::new(Schema::new_with_metadata(fields, self.schema.metadata().clone())), ..self }
     }
 
     /// The files of COPY FROM, read as the types of the table's columns, and whether they have names of their columns.

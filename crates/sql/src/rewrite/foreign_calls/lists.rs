@@ -13,6 +13,7 @@ pub(super) const TEMPLATES: &[Template] = &[
     ("array_reverse_sort", 1, "list_sort($1, 'DESC', 'NULLS LAST')"),
     ("list_sort", 1, "array_sort($1, 'ASC', 'NULLS LAST')"),
     ("list_sort", 2, "array_sort($1, $2, 'NULLS LAST')"),
+    ("array_push_front", 2, "array_prepend($2, $1)"),
     ("list_min", 1, "array_min($1)"),
     ("list_count", 1, "cardinality(array_compact($1))"),
     ("list_first", 1, "array_element($1, 1)"),

@@ -3,6 +3,7 @@
 //! | module | functions |
 //! | --- | --- |
 //! | `aggregates` | aggregates, which keep FILTER, DISTINCT and OVER |
+//! | `indexed_elements` | functions of elements and their numbers |
 //! | `interval_values` | values of intervals |
 //! | `dates` | dates, times and intervals |
 //! | `lists` | lists, structs and maps |
@@ -13,6 +14,7 @@
 
 mod aggregates;
 mod dates;
+mod indexed_elements;
 mod interval_values;
 mod lists;
 mod numbers;
@@ -40,7 +42,7 @@ type Template = (&'static str, usize, &'static str);
 pub(crate) fn is_rewritten(function: &Function) -> bool {
     let Some(name) = name(function) else { return function.name.0.len() >= 2 };
     let Some(count) = argument_count(function) else { return special::is_known(&name) };
-    find(&name, count).is_some() || special::is_known(&name)
+    find(&name, count).is_some() || special::is_known(&name) || indexed_elements::has_number(&name, function)
 }
 
 /// Whether an operator is replaced by a function.

@@ -3,6 +3,9 @@
 use super::Template;
 
 pub(super) const TEMPLATES: &[Template] = &[
+    // DataFusion's functions take few types.
+    ("ifnull", 2, "coalesce($1, $2)"),
+    ("nvl", 2, "coalesce($1, $2)"),
     ("if", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("ifelse", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("xor", 2, "$1 XOR $2"),

@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::{Rewrite, arguments, template, text};
+use super::{Rewrite, arguments, indexed_elements, template, text};
 use crate::dialect::error_at;
 use crate::syntax::call;
 
@@ -30,6 +30,13 @@ pub(super) fn is_known(name: &str) -> bool {
                 | "list_aggr"
                 | "array_aggregate"
                 | "regexp_extract"
+                | "list_where"
+                | "array_where"
+                | "list_select"
+                | "array_select"
+                | "list_grade_up"
+                | "array_grade_up"
+                | "map_from_entries"
                 | "list_concat"
                 | "list_cat"
                 | "array_concat"
@@ -69,12 +76,9 @@ pub(super) fn replacement(name: &str, function: &Function, rewrite: Rewrite) -> 
             }
             _ => Err(error_at(&format!("{name} takes a list and the name of an aggregate in quotes"), place)),
         },
-        "list_reduce" | "array_reduce" | "reduce" => Err(error_at(
-            &format!(
-                "{name} is not supported; write list_sum, list_product, array_to_string or a subquery over unnest(list)"
-            ),
-            place,
-        )),
+        "list_where" | "array_where" | "list_select" | "array_select" | "list_grade_up" | "array_grade_up"
+        | "map_from_entries" => indexed_elements::element_expression(name, function, rewrite),
+        _ if indexed_elements::has_number(name, function) => indexed_elements::replacement(name, function, rewrite),
         _ => match name.strip_prefix("list_") {
             Some(aggregate) if LIST_AGGREGATES.contains(&aggregate) => match arguments(function).as_deref() {
                 Some([list, rest @ ..]) => list_aggregate(aggregate, list, rest, rewrite).map(Some),
@@ -123,12 +127,8 @@ fn list_aggregate(name: &str, list: &Expr, rest: &[&Expr], rewrite: Rewrite) -> 
             };
             Ok(call(function, vec![list.clone()]))
         }
-        ("string_agg" | "group_concat" | "listagg", []) => {
-            Ok(call("array_to_string", vec![list.clone(), literal(",")]))
-        }
-        ("string_agg" | "group_concat" | "listagg", [separator]) => {
-            Ok(call("array_to_string", vec![list.clone(), (*separator).clone()]))
-        }
+        ("string_agg" | "group_concat" | "listagg", []) => joined(list, &literal(","), rewrite),
+        ("string_agg" | "group_concat" | "listagg", [separator]) => joined(list, separator, rewrite),
         (_, []) if name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_') => {
             template::filled(
                 &format!("(SELECT {name}(element) FROM unnest($1) AS elements(element))"),
@@ -141,6 +141,12 @@ fn list_aggregate(name: &str, list: &Expr, rest: &[&Expr], rewrite: Rewrite) -> 
             list.span().start,
         )),
     }
+}
+
+/// The texts of a list in one; null if it has none.
+fn joined(list: &Expr, separator: &Expr, rewrite: Rewrite) -> Result<Expr, ParserError> {
+    let text = "CASE WHEN cardinality(array_compact($1)) > 0 THEN array_to_string($1, $2) END";
+    template::filled(text, &[list, separator], rewrite)
 }
 
 /// `struct_pack(a := 1)` as `named_struct('a', 1)`.

@@ -75,6 +75,11 @@ fn raises(expr: &Expr, schema: &DFSchema) -> bool {
             let is_number = |arg: &Expr| arg.get_type(schema).is_ok_and(|data_type| data_type.is_floating());
             match name {
                 "ceil" | "floor" | "round" | "power" => !call.args.first().is_some_and(is_number),
+                // UUIDs stay as they are.
+                "to_uuid" => call
+                    .args
+                    .first()
+                    .is_some_and(|text| text.get_type(schema).is_ok_and(|data_type| data_type.is_string())),
                 "left" | "substr" | "lpad" | "rpad" | "repeat" => {
                     !call.args.iter().skip(1).all(|arg| matches!(arg, Expr::Literal(..)))
                 }

@@ -10,7 +10,7 @@ use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{Expr, ExprSchemable, ScalarUDF, cast, lit};
 use datafusion::scalar::ScalarValue;
 
-use crate::functions::time_bucket_function;
+use crate::functions::{MICROS_A_DAY, Part, time_bucket_function};
 
 #[derive(Debug)]
 pub(crate) struct WideDates {
@@ -47,12 +47,8 @@ impl FunctionRewrite for WideDates {
 
 /// The months and days of a part of a date.
 fn width(part: &str) -> Option<(i32, i32)> {
-    match part.to_ascii_lowercase().as_str() {
-        "day" => Some((0, 1)),
-        "week" => Some((0, 7)),
-        "month" => Some((1, 0)),
-        "quarter" => Some((3, 0)),
-        "year" => Some((12, 0)),
-        _ => None,
+    match Part::parse(part).ok()? {
+        Part::Micros(size) => Some((0, i32::try_from(size / MICROS_A_DAY).ok()?.max(1))),
+        Part::Months(months) => Some((i32::try_from(months).ok()?, 0)),
     }
 }

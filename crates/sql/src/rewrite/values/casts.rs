@@ -22,9 +22,10 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::scalar::ScalarValue;
 
+use super::coarse_moments;
 use crate::rewrite::expressions::rewrite_expressions;
 
-/// Makes casts to timestamps use UTC and casts to integers round.
+/// Makes casts to timestamps use UTC, and casts to integers and to coarser timestamps round.
 #[derive(Debug)]
 pub(crate) struct StandardCasts;
 
@@ -95,9 +96,12 @@ fn zoned_unit(data_type: &DataType) -> Option<TimeUnit> {
     }
 }
 
-/// Rounds a number before its cast to an integer.
+/// Rounds a number before its cast to an integer, and a moment before its cast to seconds or milliseconds.
 fn rounded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let round = |inner: &Expr, to: &DataType| -> Result<Option<Expr>> {
+    let round = |inner: &Expr, to: &DataType, is_lenient: bool| -> Result<Option<Expr>> {
+        if matches!(to, DataType::Timestamp(..)) {
+            return Ok(coarse_moments::rounded(inner, &inner.get_type(schema)?, to, is_lenient));
+        }
         if !to.is_integer() {
             return Ok(None);
         }
@@ -110,14 +114,14 @@ fn rounded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         })
     };
     Ok(match expr {
-        Expr::Cast(mut cast) => match round(&cast.expr, cast.field.data_type())? {
+        Expr::Cast(mut cast) => match round(&cast.expr, cast.field.data_type(), false)? {
             Some(inner) => {
                 cast.expr = Box::new(inner);
                 Transformed::yes(Expr::Cast(cast))
             }
             None => Transformed::no(Expr::Cast(cast)),
         },
-        Expr::TryCast(mut cast) => match round(&cast.expr, cast.field.data_type())? {
+        Expr::TryCast(mut cast) => match round(&cast.expr, cast.field.data_type(), true)? {
             Some(inner) => {
                 cast.expr = Box::new(inner);
                 Transformed::yes(Expr::TryCast(cast))

@@ -3,11 +3,11 @@
 
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ArrayElemTypeDef, CastKind, CharacterLength, DataType, ExactNumberInfo,
-    Expr, Statement, TimezoneInfo, TypedString, Value,
+    Expr, Statement, TimezoneInfo, TypedString, Value, Values,
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::uuid::UUID;
+use super::uuids::{TRY_UUID, UUID};
 use crate::json::JSON;
 use crate::rewrite::times::AT_TIME_ZONE;
 use crate::syntax::call;
@@ -28,6 +28,9 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
             if !matches!(kind, CastKind::TryCast | CastKind::SafeCast) =>
         {
             *expr = call(UUID, vec![(**value).clone()]);
+        }
+        Expr::Cast { kind: _, expr: value, data_type: DataType::Uuid, array: false, format: None } => {
+            *expr = call(TRY_UUID, vec![(**value).clone()]);
         }
         Expr::Cast { kind, expr: value, data_type: DataType::JSON | DataType::JSONB, array: false, format: None }
             if !matches!(kind, CastKind::TryCast | CastKind::SafeCast) =>
@@ -51,6 +54,30 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
 /// Whether a cast to a type becomes a function call.
 pub(crate) fn is_call(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Uuid | DataType::JSON | DataType::JSONB) || text_length(data_type).is_some()
+}
+
+/// Makes nulls and texts of a column of VALUES UUIDs if one value is a UUID.
+pub(crate) fn unify_values(values: &mut Values) {
+    let is_uuid = |cell: &Expr| {
+        matches!(
+            cell,
+            Expr::Cast { data_type: DataType::Uuid, .. }
+                | Expr::TypedString(TypedString { data_type: DataType::Uuid, .. })
+        )
+    };
+    let width = values.rows.first().map_or(0, |row| row.content.len());
+    for column in 0..width {
+        if !values.rows.iter().filter_map(|row| row.content.get(column)).any(is_uuid) {
+            continue;
+        }
+        for cell in values.rows.iter_mut().filter_map(|row| row.content.get_mut(column)) {
+            if let Expr::Value(value) = cell
+                && matches!(value.value, Value::Null | Value::SingleQuotedString(_))
+            {
+                *cell = call(UUID, vec![cell.clone()]);
+            }
+        }
+    }
 }
 
 /// Renames the types of declared columns.

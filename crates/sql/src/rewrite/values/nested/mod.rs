@@ -2,6 +2,7 @@
 
 pub(crate) mod element_functions;
 pub(crate) mod inner_values;
+pub(crate) mod list_concatenation;
 pub(crate) mod list_numbers;
 pub(crate) mod list_types;
 pub(crate) mod lists;

@@ -1,7 +1,7 @@
 //! Functions of lists that pass over nulls, as in DuckDB: a null is no element that two lists have in common, and none that is missing.
 //!
-//! DataFusion 55 takes nulls for equal in `array_has_any`, `array_has_all`, `array_intersect` and `array_distinct`, has `array_has_all` true
-//! and false where a list is null, and has null in every empty list.
+//! DataFusion 55 takes nulls for equal in `array_has_any`, `array_has_all`, `array_intersect` and `array_distinct`, has `array_has_any` and
+//! `array_has_all` true and false where a list is null, and has null in every empty list.
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
@@ -31,20 +31,16 @@ impl FunctionRewrite for NullElements {
             ("array_intersect", 2) if has_nulls(&args, 0) && has_nulls(&args, 1) => {
                 array_compact(Expr::ScalarFunction(ScalarFunction { func, args }))
             }
-            ("array_has_any", 2) if has_nulls(&args, 0) && has_nulls(&args, 1) => {
-                args[1] = array_compact(args[1].clone());
-                Expr::ScalarFunction(ScalarFunction { func, args })
-            }
-            ("array_has_all", 2) => {
-                let [list, part] = [args[0].clone(), args[1].clone()];
-                if has_nulls(&args, 1) {
-                    args[1] = array_compact(part.clone());
+            ("array_has_any" | "array_has_all", 2) => {
+                let lists = [args[0].clone(), args[1].clone()];
+                if has_nulls(&args, 1) && (name == "array_has_all" || has_nulls(&args, 0)) {
+                    args[1] = array_compact(args[1].clone());
                 }
-                let all = Expr::ScalarFunction(ScalarFunction { func, args });
-                let nullable = [list, part].into_iter().filter(|list| list.nullable(schema).unwrap_or(true));
+                let has = Expr::ScalarFunction(ScalarFunction { func, args });
+                let nullable = lists.into_iter().filter(|list| list.nullable(schema).unwrap_or(true));
                 match nullable.map(Expr::is_null).reduce(Expr::or) {
-                    Some(is_null) => when(is_null, lit(ScalarValue::Boolean(None))).otherwise(all)?,
-                    None => all,
+                    Some(is_null) => when(is_null, lit(ScalarValue::Boolean(None))).otherwise(has)?,
+                    None => has,
                 }
             }
             ("array_has", 2) if args[1].nullable(schema)? && !has_elements(&args[0]) => {
