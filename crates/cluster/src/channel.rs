@@ -22,6 +22,7 @@ use futures_util::stream::{BoxStream, StreamExt};
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, Uri};
 use hyper_util::rt::TokioIo;
+use lath_grpc::NetworkThreads;
 use lath_sql::remote::{PlanCodec, RemoteScan};
 use tokio::runtime::Handle;
 use tonic::transport::Endpoint;
@@ -31,7 +32,6 @@ use url::Url;
 
 use crate::file_error::from_parts;
 use crate::settings::write_settings;
-use crate::threads::NetworkThreads;
 use crate::tls::{Authorities, advice};
 use crate::wire::write_plan;
 

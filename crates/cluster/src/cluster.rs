@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::execution::context::QueryPlanner;
+use lath_grpc::{NetworkThreads, bearer};
 use lath_parquet::Runtime;
 use lath_sql::SessionBuilder;
 use lath_sql::remote::PlanCodec;
@@ -15,9 +16,7 @@ use crate::error::{Error, Result};
 use crate::info::WorkerInfo;
 use crate::local::{local_count, random_token, start_local};
 use crate::planner::ClusterPlanner;
-use crate::threads::NetworkThreads;
 use crate::tls::Authorities;
-use crate::token::bearer;
 use crate::workers::Workers;
 
 type Planner = dyn QueryPlanner + Send + Sync;

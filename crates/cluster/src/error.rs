@@ -24,3 +24,12 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<lath_grpc::Error> for Error {
+    fn from(error: lath_grpc::Error) -> Self {
+        match error {
+            lath_grpc::Error::Io(message) => Self::Io(message),
+            other => Self::Setting(other.to_string()),
+        }
+    }
+}

@@ -45,7 +45,6 @@ mod simulation;
 mod split;
 mod threads;
 mod tls;
-mod token;
 mod wire;
 mod worker;
 mod workers;

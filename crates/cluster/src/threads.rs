@@ -1,15 +1,12 @@
-//! Threads for connections apart from the threads that compute.
-//!
-//! A thread that computes or waits for a file answers no one meanwhile; connections would seem lost.
+//! Calls of a worker on threads that compute.
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use http_body_util::BodyExt;
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tonic::Status;
 use tonic::body::Body;
@@ -17,51 +14,6 @@ use tonic::server::NamedService;
 use tower::Service;
 
 use crate::calls::OpenCalls;
-use crate::error::{Error, Result};
-
-/// Threads of connections. They end when this is dropped.
-#[derive(Debug)]
-pub(crate) struct NetworkThreads {
-    handle: Handle,
-    /// `None` once the threads end.
-    runtime: Option<Runtime>,
-}
-
-impl NetworkThreads {
-    pub(crate) fn start() -> Result<Self> {
-        let runtime = threads("lath-network", 1)?;
-        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime) })
-    }
-
-    pub(crate) fn handle(&self) -> &Handle {
-        &self.handle
-    }
-
-    pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.handle.block_on(future)
-    }
-
-    /// Closes all connections.
-    pub(crate) fn end(mut self, patience: Duration) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_timeout(patience);
-        }
-    }
-}
-
-impl Drop for NetworkThreads {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-    }
-}
-
-/// Starts a runtime with a number of threads.
-pub(crate) fn threads(name: &str, count: usize) -> Result<Runtime> {
-    let started = Builder::new_multi_thread().worker_threads(count).thread_name(name).enable_all().build();
-    started.map_err(|error| Error::Io(format!("cannot start threads: {error}")))
-}
 
 /// Calls a service on threads that compute, and answers what takes no time on the threads of connections.
 #[derive(Debug, Clone)]

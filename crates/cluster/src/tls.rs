@@ -3,33 +3,24 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::stream::{FuturesUnordered, Stream, StreamExt, unfold};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use lath_grpc::{Connection, HTTP2, certificates, provider, unusable};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use tokio_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore, ServerConfig};
-use tokio_rustls::{TlsAcceptor, TlsConnector};
-use tonic::transport::server::Connected;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore};
 use url::{Host, Url};
 
 use crate::error::{Error, Result};
 
-/// The protocol that both sides agree on.
-const HTTP2: &[u8] = b"h2";
 /// The first bytes of a client of HTTP/2.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The first byte of an alert of TLS.
 const ALERT: u8 = 21;
-/// A client that does not say what it wants within this time is dropped.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// Time to find out whether a worker uses TLS.
 const PROBE_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -96,7 +87,7 @@ impl Connecting {
     pub(crate) async fn connect(self) -> io::Result<Connection> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
         stream.set_nodelay(true)?;
-        Ok(Connection(Box::pin(self.connector.connect(self.name, stream).await?)))
+        Ok(Connection::new(self.connector.connect(self.name, stream).await?, ()))
     }
 }
 
@@ -110,41 +101,6 @@ fn host_and_port(url: &Url) -> Option<(String, u16)> {
     Some((host, url.port_or_known_default()?))
 }
 
-/// Accepts clients by a worker's certificate and private key, both in PEM.
-pub(crate) fn acceptor(certificate: &[u8], key: &[u8]) -> Result<TlsAcceptor> {
-    let chain = certificates(certificate, "the worker's certificate")?;
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| {
-        Error::Setting(format!(
-            "the worker's key cannot be read: {error}; it has to be a private key in PEM without a password"
-        ))
-    })?;
-    let mut config = ServerConfig::builder_with_provider(provider())
-        .with_safe_default_protocol_versions()
-        .map_err(unusable)?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(|error| Error::Setting(format!("the worker's certificate and key cannot be used: {error}")))?;
-    config.alpn_protocols = vec![HTTP2.to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
-}
-
-fn provider() -> Arc<CryptoProvider> {
-    Arc::new(ring::default_provider())
-}
-
-fn unusable(error: impl fmt::Display) -> Error {
-    Error::Setting(format!("TLS cannot be used: {error}"))
-}
-
-fn certificates(pem: &[u8], whose: &str) -> Result<Vec<CertificateDer<'static>>> {
-    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let read = read.map_err(|error| Error::Setting(format!("{whose} cannot be read: {error}")))?;
-    if read.is_empty() {
-        return Err(Error::Setting(format!("{whose} cannot be read: it has to be in PEM, with BEGIN CERTIFICATE")));
-    }
-    Ok(read)
-}
-
 fn system_roots() -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -155,89 +111,6 @@ fn system_roots() -> Result<RootCertStore> {
         ));
     }
     Ok(roots)
-}
-
-/// A connection, encrypted or not.
-pub(crate) struct Connection(Pin<Box<dyn ReadWrite>>);
-
-trait ReadWrite: AsyncRead + AsyncWrite + Send {}
-
-impl<S: AsyncRead + AsyncWrite + Send> ReadWrite for S {}
-
-impl AsyncRead for Connection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        self.0.as_mut().poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.0.as_mut().poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.0.as_mut().poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.0.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.0.as_mut().poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.0.as_mut().poll_shutdown(context)
-    }
-}
-
-impl Connected for Connection {
-    type ConnectInfo = ();
-
-    fn connect_info(&self) {}
-}
-
-/// The connections that a listener accepts. Clients that fail to agree on TLS are dropped.
-pub(crate) fn connections(
-    listener: TcpListener,
-    acceptor: Option<TlsAcceptor>,
-) -> impl Stream<Item = io::Result<Connection>> {
-    // Handshakes run at the same time, so that a silent client holds up no other.
-    unfold((listener, FuturesUnordered::new()), move |(listener, mut handshakes)| {
-        let acceptor = acceptor.clone();
-        async move {
-            loop {
-                let accepted = tokio::select! {
-                    Some(agreed) = handshakes.next(), if !handshakes.is_empty() => match agreed {
-                        Some(connection) => return Some((Ok(connection), (listener, handshakes))),
-                        None => continue,
-                    },
-                    accepted = listener.accept() => accepted,
-                };
-                match accepted {
-                    Ok((stream, _)) => handshakes.push(handshake(stream, acceptor.clone())),
-                    Err(error) => return Some((Err(error), (listener, handshakes))),
-                }
-            }
-        }
-    })
-}
-
-async fn handshake(stream: TcpStream, acceptor: Option<TlsAcceptor>) -> Option<Connection> {
-    // Without it, small messages wait for others.
-    stream.set_nodelay(true).ok()?;
-    let Some(acceptor) = acceptor else { return Some(Connection(Box::pin(stream))) };
-    let stream = timeout(PATIENCE, acceptor.accept(stream)).await.ok()?.ok()?;
-    Some(Connection(Box::pin(stream)))
 }
 
 /// Advice about an error of TLS.

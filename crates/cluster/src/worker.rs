@@ -11,6 +11,8 @@ use datafusion::execution::SessionState;
 use datafusion_distributed::{
     DistributedExt, Worker, WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse, WorkerQueryContext,
 };
+use http::HeaderValue;
+use lath_grpc::{NetworkThreads, acceptor, bearer, connections, is_token};
 use lath_parquet::is_store;
 use lath_sql::remote::PlanCodec;
 use lath_sql::{Session, Stop};
@@ -29,9 +31,8 @@ use crate::error::{Error, Result};
 use crate::info::WorkerInfo;
 use crate::panics::CaughtPanics;
 use crate::settings::{read_settings, with_options_from};
-use crate::threads::{NetworkThreads, OnComputing};
-use crate::tls::{Authorities, acceptor, connections};
-use crate::token::{bearer, has_token};
+use crate::threads::OnComputing;
+use crate::tls::Authorities;
 
 /// Queries that still run when a worker is stopped get this time.
 const GRACE: Duration = Duration::from_secs(30);
@@ -181,10 +182,11 @@ impl WorkerServer {
                 "{address} accepts connections from other machines, and every client can read the files that the worker may open: set a token"
             )));
         }
-        let acceptor = options.tls.as_ref().map(|(certificate, key)| acceptor(certificate, key)).transpose()?;
+        let acceptor =
+            options.tls.as_ref().map(|(certificate, key)| acceptor(certificate, key, "the worker's")).transpose()?;
         let authorities = Authorities::new(options.authorities.as_deref())?;
         let threads = options.threads.unwrap_or_else(|| lath_parquet::Runtime::global().threads());
-        let computing = crate::threads::threads("lath-worker", threads)?;
+        let computing = lath_grpc::threads("lath-worker", threads)?;
         let listener = TcpListener::bind(addresses.as_slice()).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
@@ -227,7 +229,7 @@ impl WorkerServer {
         let service = InterceptedService::new(computed, check);
         let served = async move {
             let listener = tokio::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
-            let incoming = connections(listener, acceptor);
+            let incoming = connections(listener, acceptor, || ());
             let mut again = stopped.clone();
             let server = Server::builder()
                 .http2_keepalive_interval(Some(KEEP_ALIVE))
@@ -282,6 +284,11 @@ fn worker(
         async move { query_state(query, &state, codec, channels, stop) }
     };
     Ok(Worker::from_session_builder(build).with_runtime_env(env).with_version(info.write()))
+}
+
+/// Whether a request has the token.
+fn has_token(request: &Request<()>, token: &HeaderValue) -> bool {
+    is_token(request.metadata().get("authorization").map_or(&[][..], |value| value.as_encoded_bytes()), token)
 }
 
 fn query_state(

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use datafusion::common::exec_err;
 use futures_util::future::join_all;
+use lath_grpc::NetworkThreads;
 use lath_sql::remote::PlanCodec;
 use url::Url;
 
 use crate::access::Access;
 use crate::channel::{Channels, reason, worker_name};
 use crate::info::WorkerInfo;
-use crate::threads::NetworkThreads;
 use crate::tls::speaks_tls;
 use crate::worker::RunningWorker;
 
