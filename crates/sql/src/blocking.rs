@@ -26,7 +26,7 @@ use crate::grammar::parse;
 use crate::names::{function_names, table_names};
 use crate::progress::QueryProgress;
 use crate::session::Session;
-use crate::stop::{Stop, with_pauses};
+use crate::stop::Stop;
 
 /// A [`Session`] with blocking calls.
 ///
@@ -108,20 +108,13 @@ impl BlockingSession {
     /// # Panics
     /// If there is no such range of `text`.
     pub fn run_in(&self, text: &str, range: Range<usize>, stop: Option<&Stop>) -> Result<Answer> {
-        let statement = &text[range.clone()];
-        let planned = async {
-            let frame = self.session.sql(statement).await?;
-            let context = Arc::new(frame.task_ctx());
-            let plan = frame.create_physical_plan().await?;
-            let plan = if stop.is_some() { with_pauses(plan)? } else { plan };
-            let batches = execute_stream(Arc::clone(&plan), context)?;
-            Ok((batches, plan))
-        };
+        let planned = self.session.plan_in(text, range, stop.is_some());
         let planned = match stop {
             Some(stop) => self.runtime.block_on(stop.run(planned))?,
             None => self.runtime.block_on(planned),
         };
-        let (batches, plan) = planned.map_err(|error| explain(&self.session, text, range, error))?;
+        let (plan, context) = planned?.into_parts();
+        let batches = execute_stream(Arc::clone(&plan), context).map_err(Error::from)?;
         let schema = batches.schema();
         let batches = match stop {
             Some(stop) => self.run_apart(batches, stop.clone()),

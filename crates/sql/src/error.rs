@@ -23,6 +23,8 @@ pub enum Error {
     Resources(String),
     /// An expression fails for some row: a failed cast, a number that is too large.
     Rows(String),
+    /// Another transaction has changed what this one has read. It has to be rolled back and run again.
+    Conflict(String),
     /// The statement was stopped by [`Stop`](crate::Stop).
     Stopped,
     /// A bug in Lath or DataFusion.
@@ -97,6 +99,26 @@ pub(crate) fn outdated(what: String) -> DataFusionError {
     DataFusionError::External(Box::new(OutdatedPlan(what)))
 }
 
+/// The database has changed since a transaction began to read it.
+#[derive(Debug)]
+struct ReadConflict;
+
+impl fmt::Display for ReadConflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "the database was changed after this transaction had begun to read it, so the transaction cannot change it; roll it back, and run \
+             its statements again",
+        )
+    }
+}
+
+impl std::error::Error for ReadConflict {}
+
+/// The error for a transaction whose reads may not hold any more.
+pub(crate) fn conflict() -> DataFusionError {
+    DataFusionError::External(Box::new(ReadConflict))
+}
+
 /// Whether a statement has to be planned again.
 pub(crate) fn is_outdated(error: &DataFusionError) -> bool {
     matches!(error.find_root(), DataFusionError::External(inner) if inner.is::<OutdatedPlan>())
@@ -158,6 +180,7 @@ impl From<DataFusionError> for Error {
                     Err(other) => match other.downcast::<lath_catalog::Error>() {
                         Ok(error) => Self::Catalog(error),
                         Err(other) if other.is::<OutdatedPlan>() => Self::Statement(other.to_string()),
+                        Err(other) if other.is::<ReadConflict>() => Self::Conflict(other.to_string()),
                         Err(other) => Self::Internal(other.to_string()),
                     },
                 },
@@ -239,9 +262,11 @@ fn copied(error: &lath_parquet::Error) -> Option<lath_parquet::Error> {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Statement(what) | Self::Resources(what) | Self::Rows(what) | Self::Internal(what) => {
-                f.write_str(what)
-            }
+            Self::Statement(what)
+            | Self::Resources(what)
+            | Self::Rows(what)
+            | Self::Conflict(what)
+            | Self::Internal(what) => f.write_str(what),
             Self::Mistake(mistake) => mistake.fmt(f),
             Self::Stopped => f.write_str("stopped"),
             Self::File(error) => error.fmt(f),

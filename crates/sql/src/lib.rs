@@ -38,6 +38,7 @@ mod macros;
 mod memory;
 mod names;
 mod prepared;
+mod program;
 mod progress;
 mod refusal;
 #[cfg(feature = "remote")]
@@ -61,6 +62,7 @@ pub use error::{Error, Result};
 pub use files::LathTable;
 pub use files::SomeColumns;
 pub use files::{CatalogTable, keyed_snapshot, keyed_table, lake_table};
+pub use program::{ProgramStatement, StatementPlan, StatementRows};
 pub use progress::QueryProgress;
 pub use session::{Session, SessionBuilder, WrapPlanner};
 pub use statement::split_statements;

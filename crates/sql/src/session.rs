@@ -13,7 +13,7 @@ use datafusion::datasource::provider_as_source;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::UnboundedMemoryPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{FunctionRegistry, SessionState, SessionStateBuilder};
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::planner::ExprPlanner;
@@ -28,7 +28,7 @@ use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use futures_util::future::BoxFuture;
 use lath_parquet::{Dataset, FolderFormat, Runtime};
-use lath_table::{Database, EncryptionKey, TableOptions};
+use lath_table::{Database, EncryptionKey, ForeignKeyInfo, TableOptions};
 use lath_text::TextFormat;
 use lath_writer::{UncommittedFiles, WriteOptions};
 use tokio::sync::oneshot;
@@ -46,7 +46,7 @@ use crate::files::{
     ShownTables, TextTables, copied_text,
 };
 use crate::functions::{foreign_functions, list_reduce_function};
-use crate::grammar::parse;
+use crate::grammar::{parse, parse_one};
 use crate::join_order::JoinOrder;
 use crate::json::{JsonOperators, json_functions};
 use crate::keyed::{AttachedTables, DatabaseFolder, SessionDatabase, SessionTables, TableFunctions, plan_described};
@@ -120,6 +120,7 @@ pub struct Session {
     catalogs: Arc<Catalogs>,
     prepared: Arc<PreparedStatements>,
     macros: Arc<Macros>,
+    planning: Planning,
 }
 
 /// Builds a [`Session`].
@@ -173,7 +174,64 @@ impl Session {
         }
     }
 
-    fn with_settings(settings: WriteSettings, database: Option<SessionDatabase>, planning: Planning) -> Result<Self> {
+    /// Creates another session on the same database, threads and memory budget, with its own transaction, settings, prepared statements, and
+    /// temporary tables and views. The database is closed when the last of the sessions is dropped.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path().join("shop");
+    /// use lath_sql::{BlockingSession, Session};
+    ///
+    /// let session = Session::builder().database(&folder).build()?;
+    /// let sibling = BlockingSession::new(session.sibling()?)?;
+    /// let session = BlockingSession::new(session)?;
+    /// session.run("CREATE TABLE stock (item BIGINT PRIMARY KEY)")?;
+    /// session.run("BEGIN")?;
+    /// session.run("INSERT INTO stock VALUES (1)")?.try_for_each(|batch| batch.map(drop))?;
+    /// let rows = |session: &BlockingSession| session.run("FROM stock")?.map(|batch| batch.map(|batch| batch.num_rows())).sum::<Result<usize, _>>();
+    /// assert_eq!((rows(&session)?, rows(&sibling)?), (1, 0));
+    /// session.run("COMMIT")?;
+    /// assert_eq!(rows(&sibling)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the functions of the session cannot be registered.
+    pub fn sibling(&self) -> Result<Self> {
+        let env = Some(self.context.runtime_env());
+        Self::with_settings(self.settings.clone(), self.tables.session_database(), self.planning.clone(), env)
+    }
+
+    /// Opens a transaction that reads the last commit, and changes rows from its first change on. That change fails if there were commits in between
+    /// ([`Error::Conflict`](crate::Error::Conflict)). Until then, it excludes no other transaction, unlike `BEGIN`.
+    ///
+    /// # Errors
+    /// If a transaction is open, or the session has no database.
+    pub async fn begin_deferred(&self) -> crate::Result<()> {
+        self.refresh().await?;
+        let Some(database) = self.tables.database()? else {
+            return Err(crate::Error::Statement(
+                "there is no database to change; open the session with one".to_owned(),
+            ));
+        };
+        let current = Arc::clone(self.tables.transaction());
+        Ok(blocking(move || current.begin_deferred(&database)).await?)
+    }
+
+    /// The foreign keys of the tables of the session's database, each with the name of its table.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub fn foreign_keys(&self) -> crate::Result<Vec<(String, ForeignKeyInfo)>> {
+        Ok(self.tables.foreign_keys()?)
+    }
+
+    fn with_settings(
+        settings: WriteSettings,
+        database: Option<Arc<SessionDatabase>>,
+        planning: Planning,
+        env: Option<Arc<RuntimeEnv>>,
+    ) -> Result<Self> {
         let &WriteSettings { ref runtime, memory_budget_bytes, .. } = &settings;
         let mut config = SessionConfig::new()
             .with_target_partitions(runtime.threads().max(planning.partitions))
@@ -204,12 +262,10 @@ impl Session {
             execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(1)?;
             config = config.with_batch_size(batch_rows(bytes));
         }
-        let env = match memory_budget_bytes {
-            Some(bytes) => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(BudgetPool::new(bytes))),
-            None => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(UnboundedMemoryPool::default())),
+        let env = match env {
+            Some(env) => env,
+            None => own_env(&settings)?,
         };
-        let spilled = DiskManagerMode::Custom(Arc::new(SpillFiles::new(&settings.uncommitted)));
-        let env = env.with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spilled));
         let tables = Arc::new(SessionTables::new(database));
         let database = tables.shared_database().cloned();
         let database = database.map(|database| Box::new(move || database.for_writing(|| true)) as _);
@@ -217,7 +273,7 @@ impl Session {
         let map_access = Arc::new(MapAccess::new());
         let planner: Arc<dyn QueryPlanner + Send + Sync> =
             Arc::new(SharingPlanner { others: vec![Arc::new(ChangePlanner)], has_workers });
-        let planner = match planning.wrap {
+        let planner = match &planning.wrap {
             Some(wrap) => wrap(planner),
             None => planner,
         };
@@ -226,7 +282,7 @@ impl Session {
         let lake_tables = |format| Arc::new(LakeTables { format, runtime: runtime.clone() });
         let mut state = SessionStateBuilder::new()
             .with_config(config)
-            .with_runtime_env(env.build_arc()?)
+            .with_runtime_env(env)
             // The first planner that can plan an access is used.
             .with_expr_planners(vec![
                 Arc::clone(&map_access) as Arc<dyn ExprPlanner>,
@@ -299,7 +355,7 @@ impl Session {
         let context = SessionContext::new_with_state(state);
         let state = context.state_weak_ref();
         tables.set_planner(move || state.upgrade().map(|state| state.read().clone()));
-        Ok(Self { context, settings, tables, catalogs, prepared: Arc::default(), macros: Arc::default() })
+        Ok(Self { context, settings, tables, catalogs, prepared: Arc::default(), macros: Arc::default(), planning })
     }
 
     /// The number of partitions of a query that run in parallel.
@@ -342,18 +398,13 @@ impl Session {
     /// # Errors
     /// If the text cannot be parsed, is not a single statement, or names something that does not exist.
     pub async fn sql(&self, text: &str) -> Result<DataFrame> {
-        self.planned(text).await
+        self.run_parsed(parse_one(text)?, text).await
     }
 
-    /// Plans a statement. The future is made here, so that it is compiled once: callers of an `async fn` compile its whole body again.
-    fn planned<'s>(&'s self, text: &'s str) -> BoxFuture<'s, Result<DataFrame>> {
+    /// As [`sql`](Self::sql), for a statement that was parsed. The future is made here, so that it is compiled once: callers of an `async fn`
+    /// compile its whole body again.
+    pub(crate) fn run_parsed<'s>(&'s self, statement: Statement, text: &'s str) -> BoxFuture<'s, Result<DataFrame>> {
         Box::pin(async move {
-            let mut statements = parse(text)?;
-            let statement = match (statements.pop_front(), statements.is_empty()) {
-                (Some(statement), true) => statement,
-                (None, _) => return plan_err!("there is no statement"),
-                (Some(_), false) => return plan_err!("there is more than one statement"),
-            };
             for _ in 1..MAX_PLANS {
                 match Box::pin(self.run_statement(statement.clone(), text)).await {
                     // Another process has altered a table. The view of a transaction stays as it is.
@@ -370,8 +421,7 @@ impl Session {
         match self.prepared.request(statement)? {
             Request::Plain(statement) => self.run_plain(statement, text, None).await,
             Request::Prepare(prepared) => {
-                self.refresh().await?;
-                self.run_plain(prepared.statement(), text, Some(&prepared)).await?;
+                self.check_prepared(&prepared, text).await?;
                 self.prepared.add(prepared)?;
                 empty_answer(self.context.state())
             }
@@ -385,6 +435,12 @@ impl Session {
             }
             Request::Done => empty_answer(self.context.state()),
         }
+    }
+
+    /// Plans a prepared statement without running it.
+    pub(crate) async fn check_prepared(&self, prepared: &PreparedStatement, text: &str) -> Result<DataFrame> {
+        self.refresh().await?;
+        self.run_plain(prepared.statement(), text, Some(prepared)).await
     }
 
     /// Runs a statement, or plans the one of a PREPARE to find its mistakes.
@@ -406,7 +462,10 @@ impl Session {
         let current = self.tables.transaction();
         let is_executed = prepared.is_none();
         // The database stays open for writing as long as this lives, or the plan that is returned.
-        let _writing = if is_executed { self.for_writing(&statement).await? } else { None };
+        let writing = if is_executed { self.for_writing(&statement).await? } else { None };
+        if let Some(database) = &writing {
+            self.begin_changes(database).await?;
+        }
         if run_transaction_statement(&statement, self.tables.database()?, current).await? {
             return empty_answer(self.context.state());
         }
@@ -511,6 +570,19 @@ impl Session {
         // Dropped if the statement is stopped.
         let (waiting, _waits) = oneshot::channel::<()>();
         blocking(move || database.for_writing(|| !waiting.is_closed())).await.map(Some)
+    }
+
+    /// Makes a deferred transaction one that changes rows, because a statement does.
+    async fn begin_changes(&self, database: &Database) -> Result<()> {
+        let current = self.tables.transaction();
+        if !current.open().is_some_and(|open| open.is_deferred()) {
+            return Ok(());
+        }
+        let (current, database) = (Arc::clone(current), database.clone());
+        // Dropped if the statement is stopped.
+        let (waiting, _waits) = oneshot::channel::<()>();
+        let is_wanted = move || !waiting.is_closed();
+        blocking(move || current.begin_changes(&database, TableOptions::DEFAULT_WAIT, is_wanted)).await
     }
 
     async fn plan(&self, statement: Statement) -> Result<LogicalPlan> {
@@ -699,7 +771,7 @@ impl SessionBuilder {
         let Self { runtime, memory_budget_bytes, uncommitted, database, key, planning } = self;
         let settings = WriteSettings { runtime, memory_budget_bytes, uncommitted, key };
         let database = database.map(|folder| folder.open(&settings)).transpose().map_err(table_error)?;
-        Session::with_settings(settings, database, planning)
+        Session::with_settings(settings, database.map(Arc::new), planning, None)
     }
 }
 
@@ -715,6 +787,16 @@ impl DatabaseSetting {
         let options = settings.table_opening().options().wait(wait).uncommitted(&settings.uncommitted);
         SessionDatabase::open(DatabaseFolder { path: self.path, is_read_only: self.read_only, options, wait })
     }
+}
+
+/// The memory and the temporary files of a session and its siblings.
+fn own_env(settings: &WriteSettings) -> Result<Arc<RuntimeEnv>> {
+    let env = match settings.memory_budget_bytes {
+        Some(bytes) => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(BudgetPool::new(bytes))),
+        None => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(UnboundedMemoryPool::default())),
+    };
+    let spilled = DiskManagerMode::Custom(Arc::new(SpillFiles::new(&settings.uncommitted)));
+    env.with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spilled)).build_arc()
 }
 
 /// DataFusion's analyzer rules, preceded by Lath's rules that need types before coercion and followed by its rules that need coerced types.

@@ -43,6 +43,16 @@ pub(crate) use copy_from::CopyFrom;
 /// The query of `SHOW ALL TABLES`.
 const ALL_TABLES: &str = "SELECT * FROM information_schema.tables";
 
+/// Parses a text that is one statement.
+pub(crate) fn parse_one(text: &str) -> Result<Statement> {
+    let mut statements = parse(text)?;
+    match (statements.pop_front(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement),
+        (None, _) => plan_err!("there is no statement"),
+        (Some(_), false) => plan_err!("there is more than one statement; send them one by one"),
+    }
+}
+
 /// Parses statements separated by `;`.
 pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
     let tokens = Tokenizer::new(&LathDialect, text).tokenize_with_location().map_err(ParserError::from)?;

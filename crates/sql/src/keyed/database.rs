@@ -32,7 +32,7 @@ pub(crate) struct DatabaseFolder {
     pub(crate) wait: Duration,
 }
 
-/// The database of a session, which is closed when this is dropped.
+/// The database of a session and its siblings, which is closed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct SessionDatabase(Arc<SharedDatabase>);
 

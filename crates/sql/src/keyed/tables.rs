@@ -13,7 +13,7 @@ use datafusion::logical_expr::{DdlStatement, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{CreateView, Statement as SqlStatement};
 use futures_util::FutureExt;
-use lath_table::{Database, DatabaseSnapshot, Error, Table};
+use lath_table::{Database, DatabaseSnapshot, Error, ForeignKeyInfo, Table};
 
 use super::comment_text::split_view_comment;
 use super::database::{SessionDatabase, SharedDatabase};
@@ -30,7 +30,7 @@ pub(crate) struct SessionTables {
     // Dropped before the database.
     transaction: Arc<CurrentTransaction>,
     others: MemorySchemaProvider,
-    database: Option<SessionDatabase>,
+    database: Option<Arc<SessionDatabase>>,
     planner: Planner,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Debug for Planner {
 }
 
 impl SessionTables {
-    pub(crate) fn new(database: Option<SessionDatabase>) -> Self {
+    pub(crate) fn new(database: Option<Arc<SessionDatabase>>) -> Self {
         let (transaction, others) = (Arc::default(), MemorySchemaProvider::new());
         Self { transaction, others, database, planner: Planner::default() }
     }
@@ -67,7 +67,23 @@ impl SessionTables {
     }
 
     pub(crate) fn shared_database(&self) -> Option<&Arc<SharedDatabase>> {
-        self.database.as_ref().map(SessionDatabase::shared)
+        self.database.as_deref().map(SessionDatabase::shared)
+    }
+
+    /// The database, for another session.
+    pub(crate) fn session_database(&self) -> Option<Arc<SessionDatabase>> {
+        self.database.clone()
+    }
+
+    /// The foreign keys of all tables of the database, each with the name of its table.
+    pub(crate) fn foreign_keys(&self) -> Result<Vec<(String, ForeignKeyInfo)>> {
+        let Some(commit) = self.commit()? else { return Ok(Vec::new()) };
+        let mut keys = Vec::new();
+        for table in commit.table_names().map_err(table_error)? {
+            let own = commit.foreign_keys(&table).map_err(table_error)?;
+            keys.extend(own.into_iter().map(|key| (table.clone(), key)));
+        }
+        Ok(keys)
     }
 
     pub(crate) fn has_database(&self) -> bool {

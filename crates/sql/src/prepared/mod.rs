@@ -17,6 +17,7 @@ use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Ident, Statement as SqlStatement, Value, ValueWithSpan, VisitMut, VisitorMut,
     visit_expressions_mut,
 };
+use datafusion::sql::sqlparser::tokenizer::Location;
 
 use crate::dialect::normal;
 
@@ -104,6 +105,17 @@ fn missing<T>(name: &str) -> Result<T> {
 }
 
 impl PreparedStatement {
+    /// A statement that a program prepares, whose parameters get numbers if they are written as `?`; `None` for statements that take no
+    /// parameters.
+    pub(crate) fn unnamed(statement: &Statement) -> Result<Option<Self>> {
+        let Statement::Statement(statement) = statement else { return Ok(None) };
+        let prepared = Self { name: Ident::new(""), data_types: Vec::new(), statement: statement.clone() };
+        if prepared.check().is_err() {
+            return Ok(None);
+        }
+        Ok(Some(Self { statement: number_parameters(prepared.statement)?, ..prepared }))
+    }
+
     /// Returns an error for statements that have no parameters.
     fn check(&self) -> Result<()> {
         match self.statement.as_ref() {
@@ -192,6 +204,61 @@ impl PreparedStatement {
             );
         }
         Ok(Statement::Statement(statement))
+    }
+}
+
+/// Makes `$1`, `$2` and so on of parameters that are written as `?`, in the order of the text.
+fn number_parameters(mut statement: Box<SqlStatement>) -> Result<Box<SqlStatement>> {
+    let mut found = Placeholders::default();
+    let _ = statement.visit(&mut found);
+    if found.unnamed.is_empty() {
+        return Ok(statement);
+    }
+    if found.has_numbers {
+        return plan_err!("the statement has parameters written as ? and as $1; write all of them in one way");
+    }
+    found.unnamed.sort_unstable();
+    let _ = statement.visit(&mut Numbering { places: found.unnamed });
+    Ok(statement)
+}
+
+/// The parameters of a statement.
+#[derive(Default)]
+struct Placeholders {
+    /// The places of the ones without a number.
+    unnamed: Vec<Location>,
+    has_numbers: bool,
+}
+
+impl VisitorMut for Placeholders {
+    type Break = ();
+
+    fn pre_visit_value(&mut self, value: &mut ValueWithSpan) -> ControlFlow<()> {
+        match &value.value {
+            Value::Placeholder(name) if name == "?" => self.unnamed.push(value.span.start),
+            Value::Placeholder(name) if name.starts_with('$') => self.has_numbers = true,
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Gives parameters their numbers, by their places in ascending order.
+struct Numbering {
+    places: Vec<Location>,
+}
+
+impl VisitorMut for Numbering {
+    type Break = ();
+
+    fn pre_visit_value(&mut self, value: &mut ValueWithSpan) -> ControlFlow<()> {
+        if let Value::Placeholder(name) = &mut value.value
+            && name == "?"
+            && let Ok(at) = self.places.binary_search(&value.span.start)
+        {
+            *name = format!("${}", at + 1);
+        }
+        ControlFlow::Continue(())
     }
 }
 

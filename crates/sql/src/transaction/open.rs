@@ -11,7 +11,7 @@ use lath_table::{
     Database, DatabaseSavepoint, DatabaseSnapshot, DatabaseTransaction, SequenceChanges, SequenceOptions, Transaction,
 };
 
-use crate::error::table_error;
+use crate::error::{conflict, table_error};
 
 /// The numbers of views are unique in the process.
 static NEXT_VIEW: AtomicU64 = AtomicU64::new(1);
@@ -33,6 +33,8 @@ pub(crate) struct OpenTransaction {
     at_end: Mutex<AtEnd>,
     /// The sequences that it has created and dropped. Statements use them while they change rows.
     sequences: SequenceChanges,
+    /// Whether it reads until its first change, which makes it a transaction that changes rows.
+    is_deferred: bool,
 }
 
 /// Work that follows the end of a transaction, whether it was committed or not.
@@ -124,7 +126,58 @@ impl CurrentTransaction {
         }
         if is_wanted() {
             let (view, at_end) = (Mutex::new(View::new(view)), Mutex::default());
-            *open = Some(Arc::new(OpenTransaction { changes, view, begun, at_end, sequences }));
+            *open = Some(Arc::new(OpenTransaction { changes, view, begun, at_end, sequences, is_deferred: false }));
+        }
+        Ok(())
+    }
+
+    /// Opens a transaction that reads the last commit until its first change.
+    pub(crate) fn begin_deferred(&self, database: &Database) -> Result<()> {
+        let snapshot = database.snapshot().map_err(table_error)?;
+        let mut open = self.lock();
+        if open.is_some() {
+            return already_open();
+        }
+        *open = Some(Arc::new(OpenTransaction {
+            changes: None,
+            view: Mutex::new(View::new(snapshot)),
+            begun: SystemTime::now(),
+            at_end: Mutex::default(),
+            sequences: SequenceChanges::default(),
+            is_deferred: true,
+        }));
+        Ok(())
+    }
+
+    /// Makes a deferred transaction one that changes rows. Returns an error if there were commits since it began to read: what it has read
+    /// may not hold any more. Other transactions stay as they are.
+    pub(crate) fn begin_changes(
+        &self,
+        database: &Database,
+        wait: Duration,
+        is_wanted: impl FnOnce() -> bool,
+    ) -> Result<()> {
+        let Some(reading) = self.open().filter(|open| open.is_deferred) else { return Ok(()) };
+        let mut transaction = database.begin_within(wait).map_err(table_error)?;
+        // While the transaction is open, this stays the newest commit.
+        let newest = database.snapshot().map_err(table_error)?;
+        if newest.sequence() != lock(&reading.view).snapshot.sequence() {
+            return Err(conflict());
+        }
+        let view = View::new(transaction.snapshot().map_err(table_error)?);
+        let sequences = transaction.sequence_changes();
+        let changes = Mutex::new(Changes { transaction: Some(transaction), savepoints: Vec::new() });
+        let mut open = self.lock();
+        let is_same = open.as_ref().is_some_and(|open| Arc::ptr_eq(open, &reading));
+        if is_same && is_wanted() {
+            *open = Some(Arc::new(OpenTransaction {
+                changes: Some(changes),
+                view: Mutex::new(view),
+                begun: reading.begun,
+                at_end: Mutex::default(),
+                sequences,
+                is_deferred: false,
+            }));
         }
         Ok(())
     }
@@ -202,6 +255,11 @@ impl CurrentTransaction {
 impl OpenTransaction {
     pub(crate) fn is_read_only(&self) -> bool {
         self.changes.is_none()
+    }
+
+    /// Whether its first change makes it a transaction that changes rows.
+    pub(crate) fn is_deferred(&self) -> bool {
+        self.is_deferred
     }
 
     /// The time at which it began.

@@ -50,6 +50,11 @@ impl DatabaseSnapshot {
         Self { clock: self.clock, ..Self::new(Arc::clone(&self.tables), snapshot) }
     }
 
+    /// The number of the commit. Any later commit of the database has a greater one, also one that only moves rows to files.
+    pub fn sequence(&self) -> u64 {
+        self.snapshot.sequence()
+    }
+
     /// The names of the tables, in ascending order.
     ///
     /// # Errors
