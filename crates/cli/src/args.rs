@@ -165,7 +165,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: CatalogCommand,
     },
-    /// Serve the published tables of a database to programs that read tables of Iceberg, until Ctrl-C
+    /// Serve a database to other programs, as a catalog of Iceberg or by Arrow Flight SQL, until Ctrl-C
     #[cfg(feature = "serve")]
     #[command(after_help = serve::HELP)]
     Serve(ServeArgs),

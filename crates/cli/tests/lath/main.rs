@@ -47,6 +47,8 @@ mod rows;
 mod search;
 #[cfg(all(unix, feature = "serve"))]
 mod serve;
+#[cfg(all(unix, feature = "flight"))]
+mod serve_flight;
 #[cfg(feature = "sql")]
 mod sql;
 mod table_folder;

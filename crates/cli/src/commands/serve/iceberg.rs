@@ -1,12 +1,11 @@
-//! `serve`: a database for other programs.
+//! The REST catalog of Iceberg.
 
-use std::ops::ControlFlow;
-use std::thread;
-use std::time::Duration;
+use std::net::SocketAddr;
 
 use lath_serve::{IcebergServer, NAMESPACE, ServeOptions};
 use lath_table::{Database, Error};
 
+use super::{check_token, wait};
 use crate::args::ServeArgs;
 use crate::console::quantity::plural;
 use crate::encryption_key::table_options;
@@ -14,25 +13,9 @@ use crate::failure::{Failure, Outcome, Result};
 use crate::input::table_failure::table_failure;
 use crate::interrupt::GracefulStop;
 
-use super::listen::{address, token};
-
-/// The variable with the token.
-const TOKEN: &str = "LATH_SERVE_TOKEN";
-
-/// Interval at which signals are checked.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
-/// Serves until a signal comes.
-pub(super) fn run(args: &ServeArgs) -> Result<Outcome> {
-    let address = address(&args.iceberg)?;
-    let token = token(args.token_file.as_deref(), TOKEN)?;
-    if args.no_token && token.is_some() {
-        return Err(Failure::Usage(format!("--no-token answers without a token, and {TOKEN} has one: unset it")));
-    }
-    if token.is_none() && !address.ip().is_loopback() && !args.no_token {
-        return Err(Failure::Usage(format!(
-            "other machines reach {address}: set {TOKEN} or give --token-file, or answer without one with --no-token"
-        )));
+pub(super) fn run(args: &ServeArgs, address: SocketAddr, token: Option<String>) -> Result<Outcome> {
+    if !args.no_token {
+        check_token(address, token.as_ref(), ", or answer without one with --no-token")?;
     }
     let folder = args.database.display();
     let database = Database::open_read_only(&args.database, table_options()?).map_err(|error| match error {
@@ -47,14 +30,12 @@ pub(super) fn run(args: &ServeArgs) -> Result<Outcome> {
     let server = IcebergServer::start(database, &options)
         .map_err(|error| Failure::Io(format!("{address}: cannot listen: {error}")))?;
     let tables = server.published_tables().map_err(table_failure)?.len() as u64;
-    super::print(&format!(
+    crate::commands::print(&format!(
         "http://{} serves {} of {folder} in the namespace {NAMESPACE}, until Ctrl-C\n",
         server.address(),
         plural(tables, "published table"),
     ))?;
-    while let ControlFlow::Continue(()) = stop.poll() {
-        thread::sleep(POLL_INTERVAL);
-    }
+    wait(&stop, || false);
     server.stop();
     Ok(Outcome::Done)
 }
