@@ -26,6 +26,7 @@ mod metadata;
 mod options;
 mod rows;
 mod run;
+mod sending;
 mod server;
 mod service;
 mod state;

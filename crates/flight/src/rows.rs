@@ -49,18 +49,20 @@ fn wire_type(data_type: &DataType) -> DataType {
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::builder::{ListBuilder, StringViewBuilder};
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
-    use arrow_array::{ArrayRef, Int64Array, ListArray, StringArray, StringViewArray, StructArray};
+    use arrow_array::{Array, ArrayRef, Int64Array, StringArray, StringViewArray, StructArray};
 
     use super::*;
 
     #[test]
     fn views_travel_as_strings_also_within_lists_and_structs() {
         let views: ArrayRef = Arc::new(StringViewArray::from(vec!["a", "a string that is not inlined"]));
-        let item = Arc::new(Field::new_list_field(DataType::Utf8View, true));
-        let offsets = arrow_array::Array::len(&views) as i32;
-        let list = ListArray::new(item, arrow_offsets(&[0, 1, offsets]), Arc::clone(&views), None);
+        let mut list = ListBuilder::new(StringViewBuilder::new());
+        list.append_value([Some("a")]);
+        list.append_value([Some("a string that is not inlined")]);
+        let list = list.finish();
         let fields =
             vec![Field::new("text", DataType::Utf8View, true), Field::new("list", list.data_type().clone(), true)];
         let nested = StructArray::new(fields.into(), vec![Arc::clone(&views), Arc::new(list)], None);
@@ -73,9 +75,5 @@ mod tests {
         let expected = StringArray::from(vec!["a", "a string that is not inlined"]);
         assert_eq!(nested.column(0).as_string::<i32>(), &expected);
         assert_eq!(nested.column(1).as_list::<i32>().values().as_string::<i32>(), &expected);
-    }
-
-    fn arrow_offsets(offsets: &[i32]) -> arrow_array::OffsetBuffer {
-        arrow_array::OffsetBuffer::new(offsets.to_vec().into())
     }
 }

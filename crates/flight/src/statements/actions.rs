@@ -1,6 +1,7 @@
 //! Transactions, cancellation and the end of sessions.
 
-use arrow_flight::flight_service_server::FlightService;
+use std::pin::Pin;
+
 use arrow_flight::sql::{
     ActionBeginTransactionResult, ActionCancelQueryRequest, ActionCancelQueryResult, ActionEndTransactionRequest, Any,
     Command, EndTransaction,
@@ -9,20 +10,20 @@ use arrow_flight::{
     Action, CancelFlightInfoRequest, CancelFlightInfoResult, CancelStatus, FlightInfo, Result as ActionResult,
 };
 use bytes::Bytes;
-use futures_util::stream::{StreamExt, iter};
+use futures_util::stream::{Stream, StreamExt, iter};
 use prost::Message;
 use tonic::{Request, Response, Status};
 
 use super::Statements;
 use crate::client::Client;
-use crate::service::FlightSql;
 use crate::status::status;
 use crate::transaction::ClientTransaction;
 
 /// The answer of `CloseSession`: a message whose first field, `status`, is 1, which is "closed".
 const SESSION_CLOSED: &[u8] = &[0x08, 0x01];
 
-type Answers = <FlightSql as FlightService>::DoActionStream;
+/// A stream of results of an action.
+type Answers = Pin<Box<dyn Stream<Item = Result<ActionResult, Status>> + Send>>;
 
 impl Statements {
     /// Begins a transaction, which takes nothing from others before its first change.

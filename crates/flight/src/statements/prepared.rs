@@ -17,6 +17,7 @@ use super::query::schema_bytes;
 use super::{StatementSession, Statements};
 use crate::answer::{Answer, AnswerPart, Messages, PreparedHandle};
 use crate::rows::wire_schema;
+use crate::sending::messages;
 use crate::status::{fault, status};
 use crate::update::{is_count, received, row_values, update_rows};
 
@@ -88,7 +89,7 @@ impl Statements {
     ) -> Result<Response<Messages>, Status> {
         let handle = query.prepared_statement_handle.clone();
         let answer = self.prepared_answer(query, &request).await?;
-        Ok(Response::new(answer.messages(&self.state, handle)))
+        Ok(Response::new(messages(answer, &self.state, handle)))
     }
 
     async fn prepared_answer<T>(

@@ -18,6 +18,7 @@ use super::Statements;
 use crate::answer::{Answer, AnswerPart, Messages, encode};
 use crate::metadata::{KeyQuery, foreign_keys};
 use crate::rows::wire_schema;
+use crate::sending::messages;
 use crate::status::{fault, status};
 
 /// The number of rows, if it is not known.
@@ -56,7 +57,7 @@ impl Statements {
     /// The rows of an answer.
     pub(crate) fn rows(&self, handle: &Bytes) -> Result<Response<Messages>, Status> {
         let answer = self.state.handles().take_result(handle)?;
-        Ok(Response::new(answer.messages(&self.state, handle.clone())))
+        Ok(Response::new(messages(answer, &self.state, handle.clone())))
     }
 
     /// The columns of a query, which does not run.
