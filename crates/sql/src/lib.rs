@@ -48,6 +48,7 @@ mod rewrite;
 mod scan;
 mod select_columns;
 mod session;
+mod shared_plan;
 mod sharing;
 mod statement;
 mod stop;
@@ -55,6 +56,7 @@ mod syntax;
 mod table_opening;
 mod text;
 mod transaction;
+mod with_queries;
 mod write;
 
 pub use blocking::{Answer, BlockingSession};

@@ -62,13 +62,14 @@ use crate::rewrite::{
     PlainPlaces, PropertyBarriers, RunningExtremes, SortedOffsets, StandardCasts, SubqueryOrder, Unnesting,
     UuidColumns, UuidComparisons, UuidTexts, VariantCasts, WideDates, accept_uuids, age_function,
     at_time_zone_function, checked_sum, compensated_sum_function, count_functions, hide_aliases, map_extract_function,
-    mark_with_queries, merge_join_columns, null_safe_rules, quantile_function, try_uuid_function, typed_as_function,
-    uuid_function, uuid_text_function, variant_function, whole_number_functions, with_output_names,
+    merge_join_columns, null_safe_rules, quantile_function, try_uuid_function, typed_as_function, uuid_function,
+    uuid_text_function, variant_function, whole_number_functions, with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::select_columns::expand_columns;
 use crate::sharing::{AttachShared, CommonSubplans, SharingOptions, SharingPlanner};
 use crate::transaction::run_transaction_statement;
+use crate::with_queries::mark_with_queries;
 use crate::write::{CopyTarget, FileFormat, WriteSettings, file_schema, is_true, option_text};
 
 /// Maximum number of times that a statement is planned if other processes alter its tables meanwhile.

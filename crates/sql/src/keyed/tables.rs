@@ -20,9 +20,10 @@ use super::database::{SessionDatabase, SharedDatabase};
 use super::table::{KeyedTable, WITH_ROW_COLUMN};
 use crate::error::table_error;
 use crate::grammar::parse;
-use crate::rewrite::{mark_with_queries, merge_join_columns};
+use crate::rewrite::merge_join_columns;
 use crate::select_columns::expand_columns;
 use crate::transaction::CurrentTransaction;
+use crate::with_queries::mark_with_queries;
 
 /// The tables of a session.
 #[derive(Debug)]

@@ -62,7 +62,6 @@
 //! | `uuids` | UUIDs from text and their text, comparisons with texts, and UUIDs as values of functions, CASE, aggregates, windows and lists |
 //! | `variants` | casts, orders and results of Variant values |
 //! | `windows` | windows that refine named ones, `bool_and` and `bool_or` over frames, `GROUP BY … WITH ROLLUP` |
-//! | `with_queries` | random values in WITH are the same for all uses |
 //! | `subquery` | subqueries that DataFusion evaluates wrongly or not at all become joins |
 
 mod aggregates;
@@ -85,7 +84,6 @@ mod subquery;
 mod times;
 mod using_joins;
 mod values;
-mod with_queries;
 
 pub(crate) use aggregates::DistinctLists;
 pub(crate) use aggregates::GroupingSets;
@@ -133,4 +131,3 @@ pub(crate) use values::{PlainPlaces, whole_number_functions};
 pub(crate) use values::{UUID, UuidColumns, UuidComparisons, UuidTexts};
 pub(crate) use values::{VariantCasts, variant_function};
 pub(crate) use values::{accept_uuids, cast_to_column, try_uuid_function, uuid_function, uuid_text_function};
-pub(crate) use with_queries::{mark_with_queries, shared_query_number};

@@ -11,9 +11,9 @@ use datafusion::optimizer::AnalyzerRule;
 
 use super::candidates::is_candidate;
 use super::equality::ComparablePlan;
-use super::node::SharedPlan;
 use super::table::SharedTable;
-use crate::rewrite::shared_query_number;
+use crate::shared_plan::SharedPlan;
+use crate::with_queries::shared_query_number;
 
 extensions_options! {
     /// Settings of common subplans.

@@ -8,11 +8,10 @@
 //! The uses read the rows at their own pace. The one that is ahead computes the next rows, and rows are kept, in memory or on disk, until
 //! the last use has read them.
 //!
-//! Rows that differ each time they are computed, such as random ones, are always shared ([`SharedPlan`]).
+//! Rows that differ each time they are computed, such as random ones, are always shared ([`SharedPlan`](crate::shared_plan::SharedPlan)).
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | `node` | marks plans that have to be computed once |
 //! | `equality` | compares plans and the tables that they read |
 //! | `candidates` | selects the plans that are worth sharing |
 //! | `find` | replaces equal plans by scans of shared tables |
@@ -32,7 +31,6 @@ mod conditions;
 mod equality;
 mod exec;
 mod find;
-mod node;
 mod planner;
 mod read;
 mod resolve;
@@ -42,5 +40,4 @@ mod uses;
 
 pub(crate) use self::attach::AttachShared;
 pub(crate) use self::find::{CommonSubplans, SharingOptions};
-pub(crate) use self::node::{SharedPlan, without_single_readers};
 pub(crate) use self::planner::SharingPlanner;

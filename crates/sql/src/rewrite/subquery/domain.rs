@@ -7,7 +7,7 @@ use datafusion::common::{Column, DFSchema, Result};
 use datafusion::logical_expr::{Aggregate, Distinct, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder};
 
 use super::{Names, columns};
-use crate::sharing::SharedPlan;
+use crate::shared_plan::SharedPlan;
 
 /// The distinct values of the outer columns that a subquery uses.
 pub(super) struct Domain<'a> {

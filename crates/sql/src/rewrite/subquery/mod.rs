@@ -38,7 +38,7 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::AnalyzerRule;
 
-use crate::sharing::without_single_readers;
+use crate::shared_plan::without_single_readers;
 
 #[cfg(feature = "remote")]
 pub(crate) use self::one_row::one_row_function;

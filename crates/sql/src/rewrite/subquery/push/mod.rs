@@ -14,7 +14,7 @@ use datafusion::prelude::coalesce;
 
 use super::columns;
 use super::domain::{Domain, DomainPlan};
-use crate::sharing::SharedPlan;
+use crate::shared_plan::SharedPlan;
 
 /// Makes `plan` compute results for all values of a domain at once.
 pub(in crate::rewrite::subquery) fn push(plan: &LogicalPlan, domain: &Domain<'_>) -> Result<DomainPlan> {
