@@ -8,7 +8,7 @@ use lath::{Error, Location, OtherFormat, PredicateError, catalog, store, table};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::location::PythonError;
+use crate::python_error::PythonError;
 
 /// An error that becomes a Python exception.
 #[derive(Debug)]

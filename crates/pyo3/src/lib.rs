@@ -15,6 +15,7 @@ pub mod fork;
 pub mod location;
 pub mod opening;
 pub mod progress;
+mod python_error;
 pub mod rows;
 pub mod storage;
 pub mod work;

@@ -13,6 +13,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::error::Failure;
+use crate::python_error::PythonError;
 use crate::work;
 
 /// The location of a file, or of several.
@@ -195,22 +196,3 @@ impl fmt::Debug for PythonFile {
 
 /// The cost of a call of a file object, in bytes that could be read instead.
 const REQUEST_COST_BYTES: u64 = 64 << 10;
-
-/// An exception of a file object, as the source of an error of reading.
-#[derive(Debug)]
-pub(crate) struct PythonError(PyErr);
-
-impl PythonError {
-    /// The exception.
-    pub(crate) fn exception(&self) -> &PyErr {
-        &self.0
-    }
-}
-
-impl fmt::Display for PythonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for PythonError {}
