@@ -1,5 +1,6 @@
 //! Decides what is shared, from the optimized uses.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -105,9 +106,9 @@ impl Resolver<'_> {
         let replacement = if is_apart {
             let mut plans = HashMap::new();
             for scan in scans {
-                if !plans.contains_key(&scan) {
-                    let plan = self.plan_apart(table, &scan)?;
-                    plans.insert(scan, plan);
+                if let Entry::Vacant(place) = plans.entry(scan) {
+                    let plan = self.plan_apart(table, place.key())?;
+                    place.insert(plan);
                 }
             }
             Replacement::Apart(plans)
