@@ -108,13 +108,17 @@ impl BlockingSession {
     /// # Panics
     /// If there is no such range of `text`.
     pub fn run_in(&self, text: &str, range: Range<usize>, stop: Option<&Stop>) -> Result<Answer> {
-        let planned = self.session.plan_in(text, range, stop.is_some());
-        let planned = match stop {
-            Some(stop) => self.runtime.block_on(stop.run(planned))?,
-            None => self.runtime.block_on(planned),
+        // Operators start tasks when they are executed.
+        let started = async {
+            let (plan, context) = self.session.plan_in(text, range, stop.is_some()).await?.into_parts();
+            let batches = execute_stream(Arc::clone(&plan), context).map_err(Error::from)?;
+            Ok::<_, Error>((plan, batches))
         };
-        let (plan, context) = planned?.into_parts();
-        let batches = execute_stream(Arc::clone(&plan), context).map_err(Error::from)?;
+        let started = match stop {
+            Some(stop) => self.runtime.block_on(stop.run(started))?,
+            None => self.runtime.block_on(started),
+        };
+        let (plan, batches) = started?;
         let schema = batches.schema();
         let batches = match stop {
             Some(stop) => self.run_apart(batches, stop.clone()),
