@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_cast::cast;
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 
 /// The schema in which rows travel.
 pub(crate) fn wire_schema(schema: &Schema) -> SchemaRef {
@@ -22,6 +22,21 @@ pub(crate) fn wire_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<Reco
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+}
+
+/// The types of parameters as clients see them: moments and times of day are in milliseconds.
+///
+/// Drivers of JDBC (18.3) put their milliseconds into a vector of whatever unit the server names. Clients that send another unit are understood.
+pub(crate) fn parameter_schema(parameters: &Schema) -> SchemaRef {
+    let announced = |field: &FieldRef| {
+        let data_type = match wire_type(field.data_type()) {
+            DataType::Timestamp(_, zone) => DataType::Timestamp(TimeUnit::Millisecond, zone),
+            DataType::Time32(_) | DataType::Time64(_) => DataType::Time32(TimeUnit::Millisecond),
+            other => other,
+        };
+        Arc::new(Field::clone(field).with_data_type(data_type))
+    };
+    Arc::new(Schema::new(parameters.fields().iter().map(announced).collect::<Vec<_>>()))
 }
 
 fn wire_field(field: &FieldRef) -> FieldRef {

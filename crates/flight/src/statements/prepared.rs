@@ -16,7 +16,7 @@ use tonic::{Request, Response, Status};
 use super::query::schema_bytes;
 use super::{StatementSession, Statements};
 use crate::answer::{Answer, AnswerPart, Messages, PreparedHandle};
-use crate::rows::wire_schema;
+use crate::rows::{parameter_schema, wire_schema};
 use crate::sending::messages;
 use crate::status::{fault, status};
 use crate::update::{is_count, received, row_values, update_rows};
@@ -43,7 +43,7 @@ impl Statements {
             true => bytes::Bytes::new(),
             false => schema_bytes(&columns)?,
         };
-        let parameter_schema = schema_bytes(&wire_schema(statement.parameters()))?;
+        let parameter_schema = schema_bytes(&parameter_schema(statement.parameters()))?;
         let prepared = PreparedHandle { statement, transaction: action.transaction_id, values: Mutex::default() };
         let prepared_statement_handle = self.state.handles().add_prepared(prepared)?;
         Ok(ActionCreatePreparedStatementResult { prepared_statement_handle, dataset_schema, parameter_schema })

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use arrow_array::types::Int64Type;
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray,
-    RecordBatch, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray, TimestampNanosecondArray, UInt64Array,
+    RecordBatch, StringArray, Time32MillisecondArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+    TimestampMillisecondArray, TimestampNanosecondArray, UInt64Array,
 };
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 use tonic::Code;
 
 use crate::{Client, TestServer, fetch, query, refused, shown, update};
@@ -115,6 +116,37 @@ async fn values_of_every_type_mean_what_they_mean_in_the_text() {
         let data_type = value.data_type().clone();
         assert_eq!(query_with(&mut client, &text, Some(row(vec![value]))).await, expected, "{data_type} {expression}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn moments_and_times_of_day_are_asked_for_in_milliseconds() {
+    let served = TestServer::new();
+    let mut client = served.client().await;
+    update(&mut client, "CREATE TABLE visits (id BIGINT PRIMARY KEY, at TIMESTAMP, zoned TIMESTAMPTZ, clock TIME)")
+        .await;
+    let insert = "INSERT INTO visits VALUES (?, ?, ?, ?)".to_owned();
+    let mut prepared = client.prepare(insert, None).await.unwrap();
+    let schema = prepared.parameter_schema().unwrap().clone();
+    let types: Vec<&DataType> = schema.fields().iter().map(|field| field.data_type()).collect();
+    let [
+        _,
+        DataType::Timestamp(TimeUnit::Millisecond, None),
+        DataType::Timestamp(TimeUnit::Millisecond, zone),
+        DataType::Time32(TimeUnit::Millisecond),
+    ] = types.as_slice()
+    else {
+        panic!("{types:?}")
+    };
+    // As a driver fills them that knows milliseconds alone.
+    let moments = TimestampMillisecondArray::from(vec![1_709_168_523_456]);
+    let zoned: ArrayRef = Arc::new(moments.clone().with_timezone_opt(zone.clone()));
+    let clock: ArrayRef = Arc::new(Time32MillisecondArray::from(vec![3_723_004]));
+    prepared.set_parameters(row(vec![ints([1]), Arc::new(moments.clone()), zoned, clock])).unwrap();
+    assert_eq!(prepared.execute_update().await.unwrap(), 1);
+    let stored = query(&mut client, "SELECT at, zoned, clock FROM visits").await;
+    assert_eq!(stored, "2024-02-29T01:02:03.456 2024-02-29T01:02:03.456 01:02:03.004");
+    let found = query_with(&mut client, "SELECT id FROM visits WHERE at = ?", Some(row(vec![Arc::new(moments)]))).await;
+    assert_eq!(found, "1");
 }
 
 #[tokio::test(flavor = "multi_thread")]
