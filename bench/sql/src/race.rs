@@ -23,7 +23,10 @@ pub type Times = Vec<(Engine, Option<Least>)>;
 
 impl Race {
     pub fn start(engines: &[Engine], threads: usize, tables: &[(&str, PathBuf)]) -> Race {
-        Race { running: engines.iter().map(|&engine| Running::start(engine, threads, tables)).collect(), differences: Vec::new() }
+        Race {
+            running: engines.iter().map(|&engine| Running::start(engine, threads, tables)).collect(),
+            differences: Vec::new(),
+        }
     }
 
     /// The answers that differed so far.

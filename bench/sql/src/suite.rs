@@ -73,7 +73,8 @@ impl Suite {
         // An engine that cannot answer all queries gets the mean of the queries that it answers; Lath's mean over the same
         // queries is comparable.
         let polars = [Engine::Peer("polars"), Engine::Lath];
-        let answered = all.iter().filter(|times| least_seconds(times, |engine| engine == polars[0]).is_finite()).count();
+        let answered =
+            all.iter().filter(|times| least_seconds(times, |engine| engine == polars[0]).is_finite()).count();
         if answered > 0 {
             let shared = |engine| geometric_mean(all, engine, &polars, |least| least.seconds);
             record.line(&format!(
