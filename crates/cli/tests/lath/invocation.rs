@@ -1,8 +1,8 @@
 //! Running the binary.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// The binary under test.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_lath");
@@ -68,4 +68,15 @@ pub(crate) fn finish(output: std::process::Output) -> Run {
 pub(crate) fn sample(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/data").join(name);
     path.canonicalize().unwrap().to_str().unwrap().to_owned()
+}
+
+/// Starts a server at a free port, and returns its address, which follows `scheme` in the line that the server prints.
+pub(crate) fn start_server(server: &mut Command, scheme: &str, printed: &str) -> (Child, String) {
+    let mut child = server.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let rest = line.strip_prefix(scheme).and_then(|rest| rest.strip_prefix("://"));
+    let address = rest.and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
+    assert!(line.contains(printed), "{line}");
+    (child, address)
 }

@@ -1,15 +1,15 @@
 //! The catalog of Iceberg that `serve` is, until a signal comes.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use crate::files::{numbered, write};
 use crate::interrupt::is_ignored;
-use crate::invocation::{command, lath};
+use crate::invocation::{command, lath, start_server};
 
 /// A database with a published table.
 fn shop(folder: &Path) -> String {
@@ -19,16 +19,6 @@ fn shop(folder: &Path) -> String {
     lath(["table", "create", shop, "--table", "items", "--key", "id", rows]).text(0);
     lath(["table", "publish", shop, "--table", "items", "--as", "iceberg"]).text(0);
     shop.to_owned()
-}
-
-/// Starts a server at a free port, and returns its address.
-fn start(server: &mut Command) -> (Child, String) {
-    let mut child = server.stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    let address = line.strip_prefix("http://").and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
-    assert!(line.contains("1 published table of "), "{line}");
-    (child, address)
 }
 
 fn get(address: &str, path: &str, header: &str) -> String {
@@ -43,7 +33,8 @@ fn get(address: &str, path: &str, header: &str) -> String {
 fn a_database_is_served_until_a_signal() {
     let folder = tempfile::tempdir().unwrap();
     let shop = shop(folder.path());
-    let (mut child, address) = start(&mut command(["serve", "--iceberg", "0", &shop]));
+    let (mut child, address) =
+        start_server(&mut command(["serve", "--iceberg", "0", &shop]), "http", "1 published table of ");
     let answer = get(&address, "/v1/namespaces/public/tables/items", "");
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("v1.metadata.json"), "{answer}");
     // Another process publishes meanwhile.
@@ -69,7 +60,7 @@ fn the_token_is_in_the_environment_or_a_file() {
     // Without a token, this address is refused.
     let by_file = command(["serve", "--iceberg", "0.0.0.0:0", &shop, "--token-file", file.to_str().unwrap()]);
     for mut server in [by_variable, by_file] {
-        let (mut child, address) = start(&mut server);
+        let (mut child, address) = start_server(&mut server, "http", "1 published table of ");
         assert!(get(&address, "/v1/config", "").starts_with("HTTP/1.1 401"));
         assert!(get(&address, "/v1/config", "Authorization: Bearer s3cret\r\n").starts_with("HTTP/1.1 200"));
         child.kill().unwrap();
@@ -106,7 +97,7 @@ fn tables_of_a_catalog_are_read_by_their_names() {
     let folder = tempfile::tempdir().unwrap();
     let shop = shop(folder.path());
     let mut server = command(["serve", "--iceberg", "0", &shop]);
-    let (mut child, address) = start(server.env("LATH_SERVE_TOKEN", "s3cret"));
+    let (mut child, address) = start_server(server.env("LATH_SERVE_TOKEN", "s3cret"), "http", "1 published table of ");
     let run = |args: &[&str], uri: &str, token: &str| {
         let mut reader = command(args.iter().chain(&["--format", "csv"]));
         reader.env("LATH_REST_TOKEN", token).env("LATH_REST_URI", uri).env_remove("LATH_REST_CREDENTIAL");

@@ -1,30 +1,19 @@
 //! The server of Arrow Flight SQL that `serve` is, until a signal comes.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use crate::interrupt::is_ignored;
-use crate::invocation::{command, lath};
-
-/// Starts a server at a free port, and returns its address.
-fn start(server: &mut Command) -> (Child, String) {
-    let mut child = server.stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    let address = line.strip_prefix("grpc://").and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
-    assert!(line.contains("Arrow Flight SQL"), "{line}");
-    (child, address)
-}
+use crate::invocation::{command, lath, start_server};
 
 #[test]
 fn a_database_is_served_by_flight_until_a_signal() {
     let folder = tempfile::tempdir().unwrap();
     let shop = folder.path().join("shop");
     let shop = shop.to_str().unwrap();
-    let (mut child, address) = start(&mut command(["serve", "--flight", "0", shop]));
+    let (mut child, address) = start_server(&mut command(["serve", "--flight", "0", shop]), "grpc", "Arrow Flight SQL");
     // A connection that stays open holds up no stop.
     let connection = TcpStream::connect(&address).unwrap();
     if is_ignored(2) {
