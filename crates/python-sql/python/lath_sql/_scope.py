@@ -16,7 +16,7 @@ def caller() -> FrameType:
 
 
 def find(frame: FrameType, names: Sequence[str]) -> list[tuple[str, Any]]:
-    """The variables with these names that are tables, those of the function first, as functions of Python find them."""
+    """The tables among the variables with these names. A local variable of the function precedes a global one."""
     found = []
     for name in names:
         for scope in (frame.f_locals, frame.f_globals):

@@ -1,7 +1,8 @@
-//! Shared by rules that rewrite expressions by type: a walk over a plan, and the comparison operators.
+//! Shared by rules that rewrite expressions by type: a walk over a plan, the comparison operators, and the parts of CASE.
 
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::Case;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
@@ -37,4 +38,19 @@ pub(super) fn rewrite_expressions(
 pub(super) fn is_comparison(op: Operator) -> bool {
     use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
+}
+
+/// The expressions of a CASE that are compared with each other, if it has an operand, and its results.
+pub(super) fn case_parts(case: &mut Case) -> (Vec<&mut Expr>, Vec<&mut Expr>) {
+    let (mut compared, mut results) = (Vec::new(), Vec::new());
+    let has_operand = case.expr.is_some();
+    compared.extend(case.expr.as_deref_mut());
+    for (when, then) in &mut case.when_then_expr {
+        if has_operand {
+            compared.push(when.as_mut());
+        }
+        results.push(then.as_mut());
+    }
+    results.extend(case.else_expr.as_deref_mut());
+    (compared, results)
 }

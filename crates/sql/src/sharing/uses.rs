@@ -1,4 +1,4 @@
-//! What the uses of a shared table read.
+//! The columns and conditions of the uses of a shared table, and whether an expression may fail for more rows.
 
 use std::collections::{BTreeSet, HashSet};
 

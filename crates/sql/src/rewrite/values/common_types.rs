@@ -13,7 +13,7 @@ use datafusion::optimizer::AnalyzerRule;
 use datafusion::scalar::ScalarValue;
 
 use super::{dates, decimals, floats};
-use crate::rewrite::expressions::{is_comparison, rewrite_expressions};
+use crate::rewrite::expressions::{case_parts, is_comparison, rewrite_expressions};
 
 /// Functions whose arguments have a common type.
 const ONE_TYPE_FUNCTIONS: [&str; 8] =
@@ -60,16 +60,7 @@ fn with_common_types(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
             true
         }
         Expr::Case(case) => {
-            let (mut compared, mut results) = (Vec::new(), Vec::new());
-            let has_operand = case.expr.is_some();
-            compared.extend(case.expr.as_deref_mut());
-            for (when, then) in &mut case.when_then_expr {
-                if has_operand {
-                    compared.push(when.as_mut());
-                }
-                results.push(then.as_mut());
-            }
-            results.extend(case.else_expr.as_deref_mut());
+            let (compared, results) = case_parts(case);
             unify(compared, schema) | unify(results, schema)
         }
         Expr::ScalarFunction(ScalarFunction { func, args }) if ONE_TYPE_FUNCTIONS.contains(&func.name()) => {

@@ -16,7 +16,7 @@ use lath_text::is_uuid;
 use super::arguments::{Conversion, conversion, plain_function};
 use super::fields::{has_bytes, mark, mark_columns};
 use super::uuid::{holds_bytes, inner_fields, uuid_function, uuid_text_function};
-use crate::rewrite::expressions::{is_comparison, rewrite_expressions};
+use crate::rewrite::expressions::{case_parts, is_comparison, rewrite_expressions};
 
 /// Reads texts that meet UUIDs, writes UUIDs that become texts, and keeps the mark of UUIDs.
 #[derive(Debug)]
@@ -196,16 +196,7 @@ fn converted(mut expr: Expr, schema: &DFSchema, marks: bool) -> Result<Transform
             true
         }
         Expr::Case(case) => {
-            let (mut compared, mut results) = (Vec::new(), Vec::new());
-            let has_operand = case.expr.is_some();
-            compared.extend(case.expr.as_deref_mut());
-            for (when, then) in &mut case.when_then_expr {
-                if has_operand {
-                    compared.push(when.as_mut());
-                }
-                results.push(then.as_mut());
-            }
-            results.extend(case.else_expr.as_deref_mut());
+            let (compared, results) = case_parts(case);
             read_texts(compared, schema) | read_texts(results, schema)
         }
         Expr::ScalarFunction(call) => convert_arguments(call, schema)?,
